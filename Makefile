@@ -1,0 +1,70 @@
+# Every target sets up what it needs in .venv. Works with GNU make 3.81, which is what macOS has.
+# Stamps carry the checksum of the locks, so that setting up is a look at two files when nothing changed.
+
+PY := .venv/bin/python
+SOURCES := $(wildcard lambda local infra tests bench app.py)
+
+# An interpreter that was removed or upgraded away leaves a .venv that can't run: its stamps are void.
+$(shell test -x $(PY) || rm -f .venv/*.stamp)
+DEV := .venv/dev-$(shell cat requirements/local.lock requirements/dev.lock | cksum | cut -d ' ' -f 1).stamp
+LOCAL := .venv/local-$(shell cksum < requirements/local.lock | cut -d ' ' -f 1).stamp
+# dev.lock holds all of the others in the same versions.
+LOCAL := $(if $(wildcard $(DEV)),$(DEV),$(LOCAL))
+
+export PYTHON
+.PHONY: help setup demo test chat serve lint bench synth diff deploy deploy-local destroy torture audit lock
+
+help:  ## this list
+	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.venv/local-%.stamp:
+	@sh requirements/install.sh local $@
+
+.venv/dev-%.stamp:
+	@sh requirements/install.sh dev $@
+
+setup: $(DEV)  ## make .venv with everything, quick when nothing changed
+	@echo "Ready: .venv is set up"
+
+demo: $(LOCAL)  ## run the sample events through the function, all on this machine
+	@$(PY) -m local demo
+
+chat: $(LOCAL)  ## talk to the function in the terminal
+	@$(PY) -m local chat
+
+serve: $(LOCAL)  ## the function behind HTTP on port 8000 (PORT=8000)
+	@$(PY) -m local serve $(if $(PORT),--port $(PORT))
+
+test: $(DEV)  ## run all tests; FAST=1 leaves out the slow ones
+	@$(PY) -m pytest -q -n auto --dist loadfile $(if $(FAST),-m "not slow")
+
+lint: $(DEV)  ## check format, rules and types
+	@$(PY) -m ruff format --check .
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy $(SOURCES)
+
+audit: $(DEV)  ## ask for known vulnerabilities of the locked packages (needs the network)
+	@$(PY) -m pip_audit --disable-pip --strict --requirement requirements/dev.lock
+
+lock: $(DEV)  ## renew the locks from requirements/*.in (UPGRADE=1 takes the newest versions)
+	@constraint=; for name in runtime local dev; do \
+	  $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) $$constraint \
+	    requirements/$$name.in --output-file requirements/$$name.lock || exit 1; \
+	  constraint="--constraint requirements/$$name.lock"; done
+
+synth: $(DEV)  ## write the CloudFormation template to cdk.out (ARGS="-c key=value" for other choices)
+diff: $(DEV)  ## what a deployment would change
+deploy: $(DEV)  ## deploy into the AWS account of your credentials
+destroy: $(DEV)  ## delete what was deployed
+synth diff deploy destroy:
+	@$(PY) -m infra.cdk $@ $(ARGS)
+
+deploy-local: $(DEV)  ## the whole deployment on this machine, without an account
+	@$(PY) -m local.deploy $(ARGS)
+
+bench: $(DEV)
+	@$(PY) -m bench
+
+torture: $(DEV)
+	@$(PY) -m tests.torture

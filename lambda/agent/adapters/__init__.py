@@ -1,0 +1,1 @@
+"""One outside port each: Amazon Bedrock, DynamoDB, logs and metrics."""

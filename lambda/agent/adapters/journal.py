@@ -1,0 +1,109 @@
+"""Logs and metrics by Powertools: one JSON line a turn and one a tool use, and metrics of the turn, by model.
+
+Field names follow the OpenTelemetry conventions for generative AI where there is one. What users, tools and the model said is
+only logged where LOG_CONTENT says so.
+"""
+
+import re
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from agent.errors import AgentError, ModelThrottledError
+from agent.ports import ToolRecord
+
+_CLIENT_ERRORS = ("invalid_request", "not_found", "method_not_allowed", "payload_too_large", "session_busy")
+# an ARN's account and region, and the name of whoever called, are no business of a log reader; what was asked for is
+_ARN = re.compile(r"arn:[a-z-]+:([a-z0-9-]+):[a-z0-9-]*:[0-9]*:([^\s'\",]*)")
+_ACCOUNT = re.compile(r"\b[0-9]{12}\b")
+
+
+class PowertoolsJournal:
+    """The Journal port, and the turn's own line and metrics."""
+
+    def __init__(self, logger: Logger, metrics: Metrics, log_content: bool) -> None:
+        self._logger = logger
+        self._metrics = metrics
+        self._log_content = log_content
+
+    def tool_use(self, session_id: str, record: ToolRecord) -> None:
+        """One line a tool use; a bug of a tool is an error with the places of its trace."""
+        fields: dict[str, Any] = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": record.name,
+            "gen_ai.tool.call.id": record.tool_use_id,
+            "status": record.status,
+            "milliseconds": record.milliseconds,
+            "session_id": session_id,
+        }
+        if record.error:
+            fields["error.type"] = record.error
+        if record.problem:
+            fields["trace"] = record.problem
+        if self._log_content:
+            fields |= {"input": record.input, "result": record.result["toolResult"]["content"]}
+        (self._logger.error if record.problem else self._logger.info)("tool use", extra=fields)
+
+    def warning(self, message: str, **fields: object) -> None:
+        """Something went wrong that did not stop the turn."""
+        told = {name: _masked(str(value)) for name, value in fields.items()}
+        self._logger.warning(message, extra=told)
+
+    def turn(self, answer: dict[str, Any], question: str, request_id: str, caller: str, seconds: float) -> None:
+        """The line and the metrics of a turn that was run."""
+        usage = answer["usage"]
+        tool_errors = sum(use["status"] == "error" for use in answer["tool_uses"])
+        fields: dict[str, Any] = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": answer["model_id"],
+            "gen_ai.response.finish_reasons": [answer["stop_reason"]],
+            "gen_ai.usage.input_tokens": usage["input_tokens"],
+            "gen_ai.usage.output_tokens": usage["output_tokens"],
+            "gen_ai.usage.cache_read.input_tokens": usage["cache_read_input_tokens"],
+            "gen_ai.usage.cache_creation.input_tokens": usage["cache_write_input_tokens"],
+            "session_id": answer["session_id"],
+            "turn": answer["turn"],
+            "request_id": request_id,
+            "caller": caller,
+            "steps": answer["steps"],
+            "tool_uses": len(answer["tool_uses"]),
+            "tool_errors": tool_errors,
+            "milliseconds": round(seconds * 1000),
+            "saved": answer.get("saved", True),
+        }
+        if self._log_content:
+            fields |= {"question": question, "answer": answer["answer"]}
+        self._logger.info("turn", extra=fields)
+        self._emit(
+            answer["model_id"],
+            Turns=1,
+            Steps=answer["steps"],
+            ToolUses=len(answer["tool_uses"]),
+            ToolErrors=tool_errors,
+            InputTokens=usage["input_tokens"],
+            OutputTokens=usage["output_tokens"],
+            CacheReadInputTokens=usage["cache_read_input_tokens"],
+            CacheWriteInputTokens=usage["cache_write_input_tokens"],
+            Duration=seconds * 1000,
+        )
+
+    def failure(self, error: AgentError, model_id: str, request_id: str) -> None:
+        """A request that was not answered: what the caller may know is in its message, what an operator needs in detail."""
+        fields = {"error.type": error.code, "detail": _masked(error.detail), "request_id": request_id}
+        told = {name: value for name, value in fields.items() if value}
+        ours = error.code in ("internal", "misconfigured")
+        (self._logger.error if ours else self._logger.warning)("request failed", extra=told)
+        if error.code not in _CLIENT_ERRORS:
+            self._emit(model_id, Failures=1, ModelThrottled=int(isinstance(error, ModelThrottledError)))
+
+    def _emit(self, model_id: str, **values: float) -> None:
+        for name, value in values.items():
+            self._metrics.add_metric(name, MetricUnit.Milliseconds if name == "Duration" else MetricUnit.Count, value)
+        self._metrics.add_dimension("model", model_id or "none")
+        self._metrics.flush_metrics()
+        self._metrics.clear_metrics()  # where metrics are disabled, flushing keeps them for ever
+
+
+def _masked(text: str) -> str:
+    return _ACCOUNT.sub("<account>", _ARN.sub(r"<\1 \2>", text))

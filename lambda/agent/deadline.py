@@ -1,0 +1,52 @@
+"""Time that ends: a deadline, and calls in daemon threads that can be waited for no longer than it allows.
+
+A thread that outlives its wait is left behind, never joined: it can hold up neither the answer nor the process's end.
+"""
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment on a monotonic clock, in seconds."""
+
+    at: float
+    clock: Callable[[], float] = time.monotonic
+
+    @classmethod
+    def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> "Deadline":
+        """The moment that many seconds from now."""
+        return cls(clock() + seconds, clock)
+
+    def left(self) -> float:
+        """Seconds until then; negative afterwards."""
+        return self.at - self.clock()
+
+    def earlier(self, seconds: float) -> "Deadline":
+        """The moment that many seconds before this one."""
+        return Deadline(self.at - seconds, self.clock)
+
+
+def start(call: Callable[[], T]) -> "Future[T]":
+    """The call, begun in a daemon thread of its own with this thread's context variables.
+
+    Raises RuntimeError when the process can have no more threads.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - SystemExit too must reach who waits
+            future.set_exception(error)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True).start()
+    return future

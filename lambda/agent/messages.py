@@ -1,0 +1,243 @@
+"""Converse messages: types, questions asked of them, and the repair of what was stored.
+
+Whatever goes in, `repair` gives messages that keep the rules of Converse: the user begins, roles take turns, each tool use is
+answered once in the next message and alone there, no text is blank, ids are unique. A message is never changed in place.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypedDict
+
+Block = dict[str, Any]
+
+
+class Message(TypedDict):
+    """A Converse message: `role` is user or assistant, `content` holds blocks of one key each."""
+
+    role: str
+    content: list[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call or of several; they add up."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    @property
+    def total(self) -> int:
+        """Input and output tokens, without what the cache held."""
+        return self.input_tokens + self.output_tokens
+
+    def as_dict(self) -> dict[str, int]:
+        """The `usage` of an answer."""
+        return asdict(self)
+
+
+INTERRUPTED = (
+    "Interrupted: the outcome of this call is unknown. It was not run again; do so only if the user asks for it."
+)
+NO_ANSWER = "(There is no answer to this: the turn was interrupted.)"
+TOOL_USE_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_MAX_DEPTH = 40  # of a tool input; botocore's serializer recurses, and Python gives up at about 1,000 frames
+# a pair of thinking tags (Nova writes them into its text), unless it stands in code that the user asked for
+_CODE_OR_THINKING = re.compile(
+    r"(```.*?(?:```|\Z)|`[^`\n]*`)|<thinking>(?:(?!</?thinking>).)*</thinking>\s*", re.DOTALL
+)
+
+
+def user_text(text: str) -> Message:
+    """A user message that says this."""
+    return {"role": "user", "content": [{"text": text}]}
+
+
+def assistant_text(text: str) -> Message:
+    """An assistant message that says this."""
+    return {"role": "assistant", "content": [{"text": text}]}
+
+
+def tool_result(tool_use_id: str, text: str, status: str = "error") -> Block:
+    """A toolResult block with one text."""
+    return {"toolResult": {"toolUseId": tool_use_id, "content": [{"text": text}], "status": status}}
+
+
+def tool_uses(message: Message) -> list[Block]:
+    """The toolUse parts of a message."""
+    return [block["toolUse"] for block in message["content"] if "toolUse" in block]
+
+
+def has_tool_results(message: Message) -> bool:
+    """Whether the message answers tool uses."""
+    return any("toolResult" in block for block in message["content"])
+
+
+def visible_text(message: Message) -> str:
+    """What a person is shown of a message: its texts, without thinking tags."""
+    text = "\n".join(block["text"] for block in message["content"] if "text" in block)
+    return _CODE_OR_THINKING.sub(lambda found: found[1] or "", text).strip() if "</thinking>" in text else text.strip()
+
+
+def with_sentence(message: Message, sentence: str) -> Message:
+    """The message with a sentence added to its last tool result, or behind its text where it has none."""
+    *rest, last = message["content"]
+    if "toolResult" in last:
+        result = last["toolResult"]
+        last = {"toolResult": {**result, "content": [*result["content"], {"text": sentence}]}}
+        return {"role": message["role"], "content": [*rest, last]}
+    return {"role": message["role"], "content": [*rest, last, {"text": sentence}]}
+
+
+def has_reasoning(message: Message) -> bool:
+    """Whether the model's reasoning stands in the message."""
+    return any("reasoningContent" in block for block in message["content"])
+
+
+def clean_text(text: str) -> str:
+    """The text as UTF-8 can carry it: half of a surrogate pair becomes a replacement character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def clean_json(value: Any, depth: int = _MAX_DEPTH) -> Any:
+    """A JSON value that every model takes back: clean texts, no NaN, no integer beyond 64 bits.
+
+    Raises ValueError where it is nested too deeply or is no JSON.
+    """
+    if depth == 0:
+        raise ValueError("nested too deeply")
+    match value:
+        case str():
+            return clean_text(value)
+        case bool() | None:
+            return value
+        case int():
+            return value if -(2**63) <= value < 2**63 else hex(value)  # decimal digits are refused beyond 4,300
+        case float():
+            return value if value - value == 0 else None  # neither NaN nor infinite
+        case list():
+            return [clean_json(item, depth - 1) for item in value]
+        case dict() if all(isinstance(key, str) for key in value):
+            return {clean_text(key): clean_json(item, depth - 1) for key, item in value.items()}
+    raise ValueError("not JSON")
+
+
+def unique_id(wanted: object, seen: set[str]) -> str:
+    """A valid tool use id that isn't in `seen`, the wanted one if it can be; it is added to `seen`."""
+    base = wanted if isinstance(wanted, str) and TOOL_USE_ID.fullmatch(wanted) else "tooluse"
+    name, number = base, len(seen) + 1  # counting from 2 would take ever longer where a model repeats one id
+    while name in seen:
+        name = f"{base[:54]}_{number}"
+        number += 1
+    seen.add(name)
+    return name
+
+
+def repair(messages: object, seen: set[str], *, closed: bool = True) -> list[Message]:
+    """Stored messages of one turn, made valid; [] where no question can be found in them. Reasoning is dropped.
+
+    `seen` holds the tool use ids of the conversation so far and gets this turn's. A tool use without its result is answered
+    as interrupted. With `closed` the last message is the assistant's.
+    """
+    out: list[Message] = []
+    pending: list[tuple[object, str]] = []  # the ids of the last message's tool uses, as stored and as sent
+    for message in messages if isinstance(messages, list) else []:
+        role = message.get("role") if isinstance(message, dict) else None
+        content = message.get("content") if isinstance(message, dict) else None
+        blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+        texts: list[Block] = [
+            {"text": clean_text(b["text"])} for b in blocks if isinstance(b.get("text"), str) and b["text"].strip()
+        ]
+        if role == "user":
+            if pending:
+                out.append(_answers(pending, blocks))
+                pending = []
+            _add_user_texts(out, texts)
+        elif role == "assistant" and out:
+            if pending:
+                out.append(_answers(pending, []))
+            uses, pending = _uses(blocks, seen)
+            _add_assistant_blocks(out, [*texts, *uses])
+    if pending:
+        out.append(_answers(pending, []))
+    if closed and out and out[-1]["role"] == "user":
+        out.append(assistant_text(NO_ANSWER))
+    return out
+
+
+def _add_user_texts(out: list[Message], texts: Sequence[Block]) -> None:
+    if not texts:
+        return
+    if out and out[-1]["role"] == "user":
+        if not has_tool_results(out[-1]):
+            out[-1] = {"role": "user", "content": [*out[-1]["content"], *texts]}
+            return
+        out.append(assistant_text(NO_ANSWER))
+    out.append({"role": "user", "content": list(texts)})
+
+
+def _add_assistant_blocks(out: list[Message], blocks: Sequence[Block]) -> None:
+    if not blocks:
+        return
+    if out[-1]["role"] == "assistant":
+        out[-1] = {"role": "assistant", "content": [*out[-1]["content"], *blocks]}
+    else:
+        out.append({"role": "assistant", "content": list(blocks)})
+
+
+def _uses(blocks: Sequence[Block], seen: set[str]) -> tuple[list[Block], list[tuple[object, str]]]:
+    uses: list[Block] = []
+    pending: list[tuple[object, str]] = []
+    for block in blocks:
+        use = block.get("toolUse")
+        if not isinstance(use, dict) or not isinstance(use.get("name"), str) or not TOOL_NAME.fullmatch(use["name"]):
+            continue
+        try:
+            value = clean_json(use.get("input"))
+        except ValueError:
+            value = None
+        name = unique_id(use.get("toolUseId"), seen)
+        pending.append((use.get("toolUseId"), name))
+        uses.append(
+            {"toolUse": {"toolUseId": name, "name": use["name"], "input": value if isinstance(value, dict) else {}}}
+        )
+    return uses, pending
+
+
+def _answers(pending: Sequence[tuple[object, str]], blocks: Sequence[Block]) -> Message:
+    results = [b["toolResult"] for b in blocks if isinstance(b.get("toolResult"), dict)]
+    content: list[Block] = []
+    for stored, sent in pending:
+        found = next((r for r in results if r.get("toolUseId") == stored), None)
+        if found is None:
+            content.append(tool_result(sent, INTERRUPTED))
+            continue
+        results.remove(found)  # two uses with one id have two results, in order
+        status = found.get("status") if found.get("status") in ("success", "error") else "success"
+        content.append({"toolResult": {"toolUseId": sent, "content": _result_content(found), "status": status}})
+    return {"role": "user", "content": content}
+
+
+def _result_content(result: Block) -> list[Block]:
+    content: list[Block] = []
+    for block in result["content"] if isinstance(result.get("content"), list) else []:
+        if not isinstance(block, dict):
+            continue
+        if isinstance(block.get("text"), str) and block["text"].strip():
+            content.append({"text": clean_text(block["text"])})
+        elif isinstance(block.get("json"), dict):
+            try:
+                content.append({"json": clean_json(block["json"])})
+            except ValueError:
+                continue
+    return content or [{"text": "(This result was not kept.)"}]

@@ -1,0 +1,143 @@
+"""What the core asks of the outside world: a model, a session store, a journal. Adapters fulfil it; fakes do in tests."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from agent.deadline import Deadline
+from agent.messages import Block, Message, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One call of the model: a system prompt (may be blank), Converse messages, tool specs (`{"toolSpec": ...}`)."""
+
+    system: str
+    messages: Sequence[Message]
+    tools: Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What came back: content blocks as Converse sent them, and who answered."""
+
+    content: Sequence[Block]
+    stop_reason: str
+    usage: Usage
+    model_id: str
+
+
+class Model(Protocol):
+    """A language model behind Converse."""
+
+    model_id: str
+
+    def converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+        """One answer before the deadline.
+
+        Raises OutOfTimeError at the deadline, PromptTooLongError, ModelThrottledError, ModelError, ModelUnavailableError
+        or MisconfiguredError.
+        """
+        ...
+
+
+SHORTENED = (
+    "\n[Shortened in the stored copy: "  # begins the note at the end of a text that was too long to be kept whole
+)
+RUNNING, DONE, WAITING, BLOCKED = "running", "done", "awaiting_approval", "blocked"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """One item of the session table. `messages` is None where they were never written or can't be read."""
+
+    key: str
+    turn: int
+    status: str
+    request_id: str = ""
+    question: str = ""
+    messages: list[Message] | None = None
+    response: dict[str, Any] | None = None
+    usage: dict[str, int] = field(default_factory=dict)
+    created_at: str = ""  # ISO 8601, UTC
+    lease_id: str = ""
+    lease_until: int = 0  # epoch milliseconds
+    expires_at: int = 0  # epoch seconds; 0: never
+
+
+def seconds_left(lease_until: int, now: float) -> int:
+    """What is left of a lease (epoch milliseconds) at `now` (epoch seconds), in whole seconds, at least 1."""
+    return max(1, math.ceil(lease_until / 1000 - now))
+
+
+class SessionStore(Protocol):
+    """Where turns are kept, one item each. Every method may raise StorageUnavailableError or MisconfiguredError.
+
+    A first attempt is always made; further ones begin only before the deadline.
+    """
+
+    def load(self, key: str, pairs: int, now: float, deadline: Deadline, *, whole: bool = False) -> list[StoredTurn]:
+        """The newest turns first: at least `pairs` completed ones that haven't expired at `now` (epoch seconds), if kept.
+
+        Without `whole`, question, response, usage and created_at may be left out.
+        """
+        ...
+
+    def get(self, key: str, turn: int, deadline: Deadline) -> StoredTurn | None:
+        """One turn, whole, or None where it isn't kept."""
+        ...
+
+    def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float) -> None:
+        """Writes a running turn, where no item stands or just the crashed one that it replaces. One attempt.
+
+        `now` (epoch seconds) is for telling how long another request still holds the session.
+        Raises SessionBusyError where another request was quicker.
+        """
+        ...
+
+    def save(self, turn: StoredTurn, deadline: Deadline) -> None:
+        """Overwrites the turn that we hold. Raises LeaseLostError where we hold it no longer."""
+        ...
+
+    def free(self, turn: StoredTurn) -> None:
+        """Deletes the turn if we still hold it."""
+        ...
+
+    def trim(self, key: str, turns: Sequence[int]) -> None:
+        """Deletes some completed turns, at most 25 of those given."""
+        ...
+
+    def forget(self, key: str, now: float) -> None:
+        """Deletes the session. Raises SessionBusyError while a turn runs at `now` (epoch seconds)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRecord:
+    """One tool use that was answered. `error` is "" or the kind of failure; `problem` is a bug's trace without its values."""
+
+    tool_use_id: str
+    name: str
+    status: str
+    milliseconds: int
+    input: dict[str, Any]
+    result: Block
+    error: str = ""
+    problem: str = ""
+
+
+class Journal(Protocol):
+    """Where it is told what happened, without what was said."""
+
+    def tool_use(self, session_id: str, record: ToolRecord) -> None:
+        """A tool use was answered."""
+        ...
+
+    def turn(self, answer: dict[str, Any], question: str, request_id: str, caller: str, seconds: float) -> None:
+        """A turn was run to its answer."""
+        ...
+
+    def warning(self, message: str, **fields: object) -> None:
+        """Something went wrong that did not stop the turn."""
+        ...

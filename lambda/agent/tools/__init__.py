@@ -1,0 +1,23 @@
+"""The tools that exist, by the name of their module. To add one, write a module with `TOOLS` beside these and name it here."""
+
+from importlib import import_module
+from typing import Any
+
+from agent.errors import MisconfiguredError
+from agent.tool import Tool
+
+MODULES = ("signature", "fortune", "arithmetic")
+OPT_IN: tuple[str, ...] = ()  # reach outside, so that they are offered only where TOOLS names them
+
+
+def load_tools(names: tuple[str, ...] | None) -> list[Tool[..., Any]]:
+    """The tools of the named modules; of all that aren't opt-in for None. Only these modules are imported.
+
+    Raises MisconfiguredError for a name that isn't listed here.
+    """
+    chosen = MODULES if names is None else names
+    unknown = [name for name in chosen if name not in MODULES + OPT_IN]
+    if unknown:
+        allowed = ", ".join(MODULES + OPT_IN)
+        raise MisconfiguredError(detail=f"TOOLS names {', '.join(unknown)}, but the tool modules are: {allowed}.")
+    return [each for name in chosen for each in import_module(f"agent.tools.{name}").TOOLS]

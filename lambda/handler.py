@@ -1,0 +1,190 @@
+"""lambda_handler: builds the agent once, answers events. The only place that builds things or reads the environment."""
+
+import logging
+import os
+import secrets
+import time
+import traceback
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from aws_lambda_powertools import Logger, Metrics
+
+from agent import events
+from agent.adapters.aws import new_client, new_session
+from agent.adapters.bedrock import BedrockModel, Inference
+from agent.adapters.dynamodb import DynamoDBStore
+from agent.adapters.journal import PowertoolsJournal
+from agent.callers import DIRECT, caller_of, new_session_id, session_key
+from agent.deadline import Deadline
+from agent.errors import AgentError, InternalError, NotFoundError
+from agent.loop import Limits
+from agent.sessions import Question, Sessions
+from agent.settings import Settings
+from agent.toolbox import Toolbox, ToolLimits
+from agent.tools import load_tools
+
+T = TypeVar("T")
+_RESERVE = 2.0  # seconds of the function's time that are kept back to save and to answer
+_NO_CONTEXT = 900.0  # seconds for a call without a Lambda context: Lambda's own longest
+_MODEL_READ = 890.0  # seconds; the turn's deadline bounds a model call long before
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """Everything that one execution environment builds once."""
+
+    settings: Settings
+    sessions: Sessions
+
+
+def build(settings: Settings, logger: Logger, metrics: Metrics) -> App:
+    """The app with these settings. Raises MisconfiguredError, whose detail says what to fix."""
+    session = new_session()
+    threads = settings.max_parallel_tools
+    bedrock = new_client(session, "bedrock-runtime", connect_timeout=3, read_timeout=_MODEL_READ, connections=threads)
+    dynamodb = new_client(session, "dynamodb", connect_timeout=0.5, read_timeout=1.4, connections=threads)
+    guardrail = (settings.guardrail_id, settings.guardrail_version) if settings.guardrail_id else None
+    inference = Inference(settings.max_tokens, settings.temperature, settings.top_p, guardrail)
+    limits = ToolLimits(
+        timeout_seconds=settings.tool_timeout_seconds,
+        result_max_chars=settings.tool_result_max_chars,
+        max_uses_per_step=settings.max_tool_uses_per_step,
+        max_parallel=settings.max_parallel_tools,
+    )
+    sessions = Sessions(
+        model=BedrockModel(bedrock, settings.model_id, inference),
+        store=DynamoDBStore(dynamodb, settings.table_name),
+        toolbox=Toolbox(load_tools(settings.tools), limits),
+        journal=PowertoolsJournal(logger, metrics, settings.log_content),
+        logger=logging.getLogger(logger.name),
+        system=(Path(__file__).parent / "agent" / "system_prompt.md").read_text(encoding="utf-8"),
+        limits=Limits(settings.max_steps, settings.turn_token_limit),
+        pairs=settings.history_pairs,
+        ttl_seconds=settings.session_ttl_days * 24 * 60 * 60,
+        new_id=lambda: secrets.token_hex(8),
+    )
+    return App(settings, sessions)
+
+
+class Function:
+    """One execution environment: the app, or why there is none, and the edge where every failure gets its answer."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        """Never raises: a bad setting is logged here, and answers every event."""
+        service = environment.get("POWERTOOLS_SERVICE_NAME") or "agent"
+        settings, self._failure = _attempt(lambda: Settings.from_environment(environment))
+        # a bad level is among the settings, and must not keep its own log line from being written
+        self._logger = Logger(service=service) if settings else Logger(service=service, level="INFO", sampling_rate=0.0)
+        metrics = Metrics(service=service, namespace=environment.get("POWERTOOLS_METRICS_NAMESPACE") or "agent")
+        self._journal = PowertoolsJournal(self._logger, metrics, log_content=False)
+        self._app: App | None = None
+        if settings:
+            self._app, self._failure = _attempt(lambda: build(settings, self._logger, metrics))
+        if self._failure:
+            self._journal.failure(self._failure, environment.get("MODEL_ID", ""), request_id="")
+
+    def answer(self, event: object, context: Any) -> tuple[dict[str, Any] | None, AgentError | None]:
+        """The response to an event, or the error to raise from the handler itself."""
+        if events.is_warm_up(event):
+            return {"warm": True}, None
+        invocation = str(getattr(context, "aws_request_id", "") or uuid.uuid4())
+        self._logger.append_keys(function_request_id=invocation)
+        request, error = _attempt(lambda: events.http_request(event))
+        answer: dict[str, Any] | None = None
+        if request:
+            answer, error = _attempt(lambda: self._http(request, invocation, context))
+        elif error is None:
+            answer, error = _attempt(lambda: self._chat(event, None, invocation, context))
+        if error is None:
+            return answer, None
+        self._journal.failure(error, self._app.settings.model_id if self._app else "", invocation)
+        body = events.error_body(error, invocation)
+        if request:
+            origins = self._app.settings.cors_origins if self._app else ()
+            status, headers = events.STATUS[error.code], events.error_headers(error)
+            return events.http_response(request, status, body, origins, headers), None
+        if error.code in events.RETURNED:
+            return body, None
+        return None, error.with_traceback(None)
+
+    def _http(self, request: events.HttpRequest, invocation: str, context: Any) -> dict[str, Any]:
+        found = events.match(request)
+        origins = self._app.settings.cors_origins if self._app else ()
+        if found.action == "preflight":
+            return events.http_response(request, 204, None, origins)
+        app = self._running()
+        if found.action == "health":
+            return events.http_response(request, 200, {"status": "ok"}, origins)
+        caller = caller_of(request.context, app.settings.caller_identity)
+        key = session_key(caller, found.session_id)
+        match found.action:
+            case "chat":
+                answer = self._chat(events.body_of(request), request, invocation, context)
+            case "read":
+                answer = {"session_id": found.session_id, "turns": app.sessions.read(key)}
+            case "forget":
+                app.sessions.forget(key)
+                return events.http_response(request, 204, None, origins)
+            case _:
+                raise NotFoundError("Nothing in this session waits for approval.")
+        return events.http_response(request, 200, answer, origins)
+
+    def _chat(self, value: object, request: events.HttpRequest | None, invocation: str, context: Any) -> dict[str, Any]:
+        app = self._running()
+        chat = events.chat_of(value)
+        caller = caller_of(request.context, app.settings.caller_identity) if request else DIRECT
+        request_id = chat.request_id or invocation
+        session_id = chat.session_id or new_session_id(caller, request_id)
+        return app.sessions.ask(
+            Question(
+                key=session_key(caller, session_id),
+                session_id=session_id,
+                request_id=request_id,
+                caller=caller,
+                text=chat.question,
+                deadline=_deadline(request, context, app.settings.http_timeout_seconds),
+            )
+        )
+
+    def _running(self) -> App:
+        if self._app is None:
+            raise self._failure or InternalError()
+        return self._app
+
+
+def _deadline(request: events.HttpRequest | None, context: Any, http_seconds: float) -> Deadline:
+    """The function's own end less the reserve, and for API Gateway what is left of its patience, if that ends earlier."""
+    left = (context.get_remaining_time_in_millis() / 1000 if context else _NO_CONTEXT) - _RESERVE
+    if request and not request.is_function_url:
+        now = time.time()
+        started = request.started
+        if started is None or not now - http_seconds <= started <= now:
+            started = now  # a sample event, or a clock that is not ours
+        left = min(left, started + http_seconds - now)
+    return Deadline.after(left)
+
+
+def _attempt(call: Callable[[], T]) -> tuple[T | None, AgentError | None]:
+    try:
+        return call(), None
+    except AgentError as error:
+        return None, error
+    except Exception as error:  # noqa: BLE001 - the edge: whatever went wrong, the caller gets a documented answer
+        # the text of a foreign error may hold what users said: the log gets its class and the places alone
+        places = "".join(traceback.format_tb(error.__traceback__))
+        return None, InternalError(detail=f"{type(error).__name__}\n{places}")
+
+
+_FUNCTION = Function(os.environ)
+
+
+def lambda_handler(event: Any, context: Any) -> dict[str, Any] | None:
+    """Answers a Lambda event; see README.md for events and answers. Raises an AgentError only to direct invocations."""
+    response, error = _FUNCTION.answer(event, context)
+    if error is not None:
+        raise error from None
+    return response

@@ -1,0 +1,172 @@
+"""The function of lambda/, run in this process as Lambda would: one event at a time, changed files loaded again."""
+
+import contextlib
+import importlib
+import json
+import logging
+import os
+import sys
+import threading
+import time
+import traceback
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Self
+
+LAMBDA = Path(__file__).parent.parent / "lambda"
+
+
+@dataclass(frozen=True)
+class LambdaContext:
+    """What Lambda hands to a handler beside the event, as far as Python handlers use it."""
+
+    deadline: float  # by time.monotonic()
+    aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    function_name: str = "agent-local"
+    function_version: str = "$LATEST"
+    invoked_function_arn: str = "arn:aws:lambda:us-east-1:123456789012:function:agent-local"
+    memory_limit_in_mb: int = 1024
+    log_group_name: str = "/aws/lambda/agent-local"
+    log_stream_name: str = "local"
+    identity: None = None
+    client_context: None = None
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Milliseconds until Lambda would end the function."""
+        return max(0, int((self.deadline - time.monotonic()) * 1000))
+
+
+Handler = Callable[[Any, LambdaContext], Any]
+
+
+class LocalFunction:
+    """`handler.lambda_handler` of `root`, loaded at the first event: the environment must be set by then.
+
+    `on_record` is told of each log record of the function. Its raw logs go to stderr: all of them with `show_logs`,
+    else errors only. `close` (or leaving the context) gives the logger and the modules back as they were.
+    """
+
+    def __init__(
+        self,
+        root: Path = LAMBDA,
+        *,
+        timeout_seconds: float = 120.0,
+        on_record: Callable[[logging.LogRecord], None] | None = None,
+        show_logs: bool = False,
+    ) -> None:
+        self._root = root
+        self._timeout_seconds = timeout_seconds
+        self._logs = _Logs(on_record, logging.NOTSET if show_logs else logging.ERROR)
+        self._lock = threading.Lock()
+        self._seen: dict[Path, int] | None = None
+        self._handler: Handler = _refusal(RuntimeError("nothing is loaded yet"))
+        self._modules_before = {name: module for name, module in sys.modules.items() if name == "handler"}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Undo what loading the function did to this process."""
+        self._logs.detach()
+        if self._seen is not None:
+            sys.modules.pop("handler", None)
+            sys.modules.update(self._modules_before)
+        with contextlib.suppress(ValueError):
+            sys.path.remove(str(self._root))
+
+    def invoke(self, event: Any) -> tuple[Any, bool]:
+        """The function's result and True, or Lambda's error object (errorType, errorMessage) and False."""
+        with self._lock, contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the commands
+            try:
+                self._load_if_changed()
+            except Exception as error:  # noqa: BLE001 - whatever a file of lambda/ does wrong is for its writer to read
+                traceback.print_exc()
+                self._handler = _refusal(error)
+            try:
+                context = LambdaContext(deadline=time.monotonic() + self._timeout_seconds)
+                # Through JSON both ways, as on Lambda.
+                result = self._handler(json.loads(json.dumps(event)), context)
+                return json.loads(json.dumps(result)), True
+            except Exception as error:  # noqa: BLE001 - Lambda turns whatever a handler raises into such an object
+                return _failure(error), False
+
+    def _load_if_changed(self) -> None:
+        files = {path: path.stat().st_mtime_ns for kind in ("*.py", "*.md") for path in self._root.rglob(kind)}
+        if files == self._seen:
+            return
+        again, self._seen = self._seen is not None, files
+        self._handler = _load(self._root, again)
+        self._logs.attach(logging.getLogger(os.environ.get("POWERTOOLS_SERVICE_NAME", "service_undefined")))
+        if again:
+            print("lambda/ has changed: loaded again", file=sys.stderr)
+
+
+class _Logs(logging.Handler):
+    """Listens to the function's logger, and writes to stderr what its own handlers would have written to stdout."""
+
+    def __init__(self, on_record: Callable[[logging.LogRecord], None] | None, raw_level: int) -> None:
+        super().__init__()
+        self._on_record = on_record
+        self._raw_level = raw_level
+        self._silenced: list[logging.Handler] = []
+        self._undo = contextlib.ExitStack()
+
+    def attach(self, logger: logging.Logger) -> None:
+        self.detach()
+        self._silenced = list(logger.handlers)
+        for handler in self._silenced:
+            self._undo.callback(handler.setLevel, handler.level)
+            handler.setLevel(logging.CRITICAL + 1)
+        logger.addHandler(self)
+        self._undo.callback(logger.removeHandler, self)
+
+    def detach(self) -> None:
+        self._undo.close()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= self._raw_level:
+            for handler in self._silenced:
+                print(handler.format(record), file=sys.stderr)
+        if self._on_record:
+            self._on_record(record)
+
+
+def _load(root: Path, again: bool) -> Handler:
+    """Import handler.py anew; with `again` all modules of root, so that a change anywhere counts."""
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    for name, module in list(sys.modules.items()):
+        if name == "handler" or (again and _lies_in(module, root)):
+            del sys.modules[name]
+    importlib.invalidate_caches()
+    # No .pyc: lambda/ is what gets deployed, and a .pyc misses a change within the same second.
+    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        handler: Handler = importlib.import_module("handler").lambda_handler
+        return handler
+    finally:
+        sys.dont_write_bytecode = writes_bytecode
+
+
+def _lies_in(module: ModuleType, root: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return bool(file) and Path(str(file)).is_relative_to(root)
+
+
+def _refusal(cause: Exception) -> Handler:
+    """Answers every event with why the function could not be loaded, until its files change."""
+
+    def refuse(_event: Any, _context: LambdaContext) -> Any:
+        raise cause
+
+    return refuse
+
+
+def _failure(error: Exception) -> dict[str, str]:
+    return {"errorMessage": str(error), "errorType": type(error).__name__}

@@ -1,0 +1,190 @@
+"""An API Gateway HTTP API on 127.0.0.1: HTTP in, payload-2.0 events to a function, its answers out."""
+
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from local.payload import HttpRequest, HttpResponse, build_event, build_response, message
+from local.routes import Route, compile_routes, find_route
+
+# What a payload-2.0 event goes to: the function's result and whether it succeeded (False: it raised).
+Invoke = Callable[[dict[str, Any]], tuple[Any, bool]]
+# Told of each answered request: method, path, status, seconds.
+Listener = Callable[[str, str, int, float], None]
+
+ROUTES = (
+    "POST /chat",
+    "GET /sessions/{session_id}",
+    "DELETE /sessions/{session_id}",
+    "POST /sessions/{session_id}/approvals",
+    "GET /health",
+)
+# API Gateway's quota for a payload.
+_MAX_BODY_BYTES = 10 * 1024 * 1024
+
+
+class Gateway:
+    """Serves from its making until `close` (or as a context manager); `url` is where.
+
+    `cors` is the CorsConfiguration of an AWS::ApiGatewayV2::Api. `authorizer` gets the event and returns what belongs
+    under requestContext.authorizer, or None for a 401. `port` 0 takes a free one. Raises OSError if the port is taken.
+    """
+
+    def __init__(
+        self,
+        invoke: Invoke,
+        *,
+        routes: Iterable[str] = ROUTES,
+        port: int = 0,
+        timeout_seconds: float = 30.0,
+        cors: Mapping[str, Any] | None = None,
+        authorizer: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
+        listener: Listener | None = None,
+    ) -> None:
+        self._invoke = invoke
+        self._routes = compile_routes(routes)
+        self._timeout_seconds = timeout_seconds
+        self._cors = cors
+        self._authorizer = authorizer
+        self._listener = listener
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.gateway = self
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop listening; requests that are being answered end with the process."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def answer(self, request: HttpRequest) -> HttpResponse:
+        """The whole way of one request: CORS preflight, route, authorizer, function, CORS headers."""
+        started = time.monotonic()
+        path = urlsplit(request.target).path
+        origin = _header(request, "origin")
+        if self._cors is not None and request.method == "OPTIONS" and _header(request, "access-control-request-method"):
+            response = HttpResponse(204, (*_origin_headers(self._cors, origin), *_preflight_headers(self._cors)), b"")
+        else:
+            found = find_route(self._routes, request.method, path)
+            response = self._call(request, *found) if found else message(404, "Not Found")
+            if self._cors is not None:
+                response = _with_cors(response, self._cors, origin)
+        if self._listener:
+            self._listener(request.method, path, response.status, time.monotonic() - started)
+        return response
+
+    def _call(self, request: HttpRequest, route: Route, parameters: Mapping[str, str]) -> HttpResponse:
+        event = build_event(request, route, parameters, request_id=uuid.uuid4().hex[:15] + "=")
+        if self._authorizer:
+            authorized = self._authorizer(event)
+            if authorized is None:
+                return message(401, "Unauthorized")
+            event["requestContext"]["authorizer"] = authorized
+        try:
+            result, succeeded = _within(self._timeout_seconds, lambda: self._invoke(event))
+        except TimeoutError:
+            return message(503, "Service Unavailable")
+        return build_response(result) if succeeded else message(500, "Internal Server Error")
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    gateway: Gateway
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # the client left: its own affair
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the gateway's listener is told instead."""
+
+    def _handle(self) -> None:
+        length = self.headers.get("Content-Length", "0")
+        if "Transfer-Encoding" in self.headers or not length.isdecimal():
+            self._refuse(411, "Length Required")
+        elif int(length) > _MAX_BODY_BYTES:
+            self._refuse(413, "Request Entity Too Large")
+        else:
+            body = self.rfile.read(int(length))
+            headers = tuple(self.headers.items())
+            request = HttpRequest(self.command, self.path, headers, body, self.client_address[0])
+            self._send(self.server.gateway.answer(request))
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = _handle
+
+    def _refuse(self, status: int, text: str) -> None:
+        """Answer without reading the body, so that the connection can't go on."""
+        self.close_connection = True
+        self._send(message(status, text))
+
+    def _send(self, response: HttpResponse) -> None:
+        self.send_response(response.status)
+        for name, value in response.headers:
+            if name.lower() not in ("content-length", "connection"):
+                self.send_header(name, value)
+        if response.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+            self.send_header("Content-Length", str(len(response.body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD" and response.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+            self.wfile.write(response.body)
+
+
+def _within(seconds: float, call: Callable[[], tuple[Any, bool]]) -> tuple[Any, bool]:
+    """The call's result, or TimeoutError; a call that takes longer is left to itself, as API Gateway leaves it."""
+    outcome: Future[tuple[Any, bool]] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - handed to the waiting thread, whatever it is
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return outcome.result(timeout=seconds)
+
+
+def _header(request: HttpRequest, wanted: str) -> str:
+    return next((value for name, value in request.headers if name.lower() == wanted), "")
+
+
+def _origin_headers(cors: Mapping[str, Any], origin: str) -> tuple[tuple[str, str], ...]:
+    allowed = cors.get("AllowOrigins", ())
+    if not origin or not ("*" in allowed or origin in allowed):
+        return ()
+    return (("access-control-allow-origin", "*" if "*" in allowed else origin),)
+
+
+def _preflight_headers(cors: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    lists = (("methods", cors.get("AllowMethods", ())), ("headers", cors.get("AllowHeaders", ())))
+    age = (("access-control-max-age", str(cors["MaxAge"])),) if "MaxAge" in cors else ()
+    return (*((f"access-control-allow-{name}", ",".join(values)) for name, values in lists if values), *age)
+
+
+def _with_cors(response: HttpResponse, cors: Mapping[str, Any], origin: str) -> HttpResponse:
+    """An API with CORS of its own ignores what the function says of it."""
+    kept = tuple((name, value) for name, value in response.headers if not name.lower().startswith("access-control-"))
+    return HttpResponse(response.status, (*kept, *_origin_headers(cors, origin)), response.body)

@@ -1,0 +1,106 @@
+"""The session table of the machine-local stack: made in moto, read for display, kept in a file if asked."""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError, ParamValidationError
+
+from local.problem import ProblemError
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+@dataclass(frozen=True)
+class Row:
+    """One stored turn; `size` counts the bytes of its item as it is sent, `created_at` is ISO 8601,
+    `expires_at` in epoch seconds."""
+
+    session_id: str
+    turn: int
+    status: str
+    question: str
+    size: int
+    created_at: str
+    expires_at: int
+
+
+class SessionTable:
+    """The table of that name, made at once."""
+
+    def __init__(self, client: "DynamoDBClient", name: str) -> None:
+        self._client = client
+        self._name = name
+        client.create_table(
+            TableName=name,
+            KeySchema=[
+                {"AttributeName": "session_id", "KeyType": "HASH"},
+                {"AttributeName": "turn", "KeyType": "RANGE"},
+            ],
+            AttributeDefinitions=[
+                {"AttributeName": "session_id", "AttributeType": "S"},
+                {"AttributeName": "turn", "AttributeType": "N"},
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        client.update_time_to_live(
+            TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires_at"}
+        )
+
+    def rows(self) -> list[Row]:
+        """All stored turns, oldest first."""
+        return sorted((_row(item) for item in self._items()), key=lambda row: (row.created_at, row.turn))
+
+    def forget(self, session_id: str) -> None:
+        """Delete all turns of a directly invoked session."""
+        for row in self.rows():
+            if row.session_id == session_id:
+                key = {"session_id": {"S": session_id}, "turn": {"N": str(row.turn)}}
+                self._client.delete_item(TableName=self._name, Key=key)
+
+    def save(self, path: Path) -> None:
+        """Write all items to a file, whole or not at all; only its owner can read it."""
+        text = json.dumps({"sessions": self._items()}, ensure_ascii=False, indent=1)
+        try:
+            descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(name).replace(path)
+        except OSError as error:
+            raise ProblemError(f"The sessions can't be kept in {path}: {error.strerror}.") from error
+
+    def load(self, path: Path) -> None:
+        """Put back what `save` wrote; a file that isn't there yet holds nothing."""
+        if not path.exists():
+            return
+        try:
+            for item in json.loads(path.read_text(encoding="utf-8"))["sessions"]:
+                self._client.put_item(TableName=self._name, Item=item)
+        except OSError as error:
+            raise ProblemError(f"The sessions in {path} can't be read: {error.strerror}.") from error
+        except (ValueError, LookupError, TypeError, ClientError, ParamValidationError) as error:
+            raise ProblemError(f"{path} holds no sessions kept by this command: delete it or name another.") from error
+
+    def _items(self) -> list[dict[str, Any]]:
+        pages = self._client.get_paginator("scan").paginate(TableName=self._name)
+        return [item for page in pages for item in page["Items"]]
+
+
+def _row(item: Mapping[str, Mapping[str, str]]) -> Row:
+    def value(name: str, default: str) -> str:
+        return next(iter(item.get(name, {}).values()), default)
+
+    return Row(
+        session_id=value("session_id", ""),
+        turn=int(value("turn", "0")),
+        status=value("status", ""),
+        question=value("question", ""),
+        size=len(json.dumps(item, ensure_ascii=False).encode()),
+        created_at=value("created_at", ""),
+        expires_at=int(value("expires_at", "0")),
+    )

@@ -1,0 +1,83 @@
+"""python -m local, as it is typed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.__main__ import main
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["ask"], ["chat"], ["serve"], ["event"]])
+def test_every_command_has_help(command: list[str]) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "local", *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.startswith(f"usage: python -m local {' '.join(command)}".rstrip())
+
+
+@pytest.mark.parametrize("arguments", [["--set", "history_pairs=3"], ["--set", "HISTORY_PAIRS"]])
+def test_a_wrong_setting_is_refused_with_an_example(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["chat", *arguments])
+    assert "must be NAME=VALUE, such as HISTORY_PAIRS=3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "http"])
+def test_a_wrong_port_is_refused(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["serve", f"--port={port}"])
+    assert "must be a number from 0 to 65535" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [(None, "can't be read: No such file or directory"), ("{", "is no JSON"), ("\xff", "is no JSON")]
+)
+def test_an_event_that_cannot_be_read_is_told_in_a_sentence(
+    text: str | None, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "event.json"
+    if text is not None:
+        file.write_bytes(text.encode("latin-1"))
+    assert main(["event", str(file)]) == 2
+    assert capsys.readouterr().err.startswith(f"event: The event {file} {told}")
+
+
+def test_ask_prints_the_answer_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "私の名前はTaroです。"]) == 0
+    out, err = capsys.readouterr()
+    assert "Taro" in out
+    assert "{" not in out
+    assert "no language model" in err
+
+
+def test_ask_goes_on_with_a_kept_session(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    kept = ["--session", "s", "--keep", str(tmp_path / "kept.json")]
+    assert main(["ask", "私の名前はTaroです。", *kept]) == 0
+    assert main(["ask", "私の名前を覚えていますか？", *kept, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out.partition("\n{")[2].join(["{", ""]))
+    assert "Taro" in answer["answer"]
+    assert answer["turn"] == 2
+
+
+def test_a_bad_setting_fails_and_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "hello", "--set", "HISTORY_PAIRS=many"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "HISTORY_PAIRS is 'many'" in err
+
+
+def test_an_http_event_runs_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["event", str(ROOT / "events" / "23-http-health.json")]) == 0
+    assert json.loads(capsys.readouterr().out)["statusCode"] == 200
+
+
+def test_a_refused_event_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "event.json"
+    file.write_text('{"nonsense": 1}')
+    assert main(["event", str(file)]) == 1
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "invalid_request"

@@ -1,0 +1,130 @@
+"""Loading, running and reloading a function in this process."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local.function import LocalFunction
+
+MODULE = """
+import json, logging
+from words import WORD
+
+logger = logging.getLogger("service_undefined")
+
+def lambda_handler(event, context):
+    if event == "raise":
+        raise ValueError("no such thing")
+    if event == "unserialisable":
+        return {1, 2}
+    if event == "log":
+        logger.warning("tool use")
+    if event == "print":
+        print("said by a tool")
+    return {"word": WORD, "event": event, "left": context.get_remaining_time_in_millis(), "id": context.aws_request_id}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "handler.py").write_text(MODULE)
+    (tmp_path / "words.py").write_text("WORD = 'one'")
+    return tmp_path
+
+
+@pytest.fixture
+def function(folder: Path) -> Iterator[LocalFunction]:
+    with LocalFunction(folder, timeout_seconds=9) as function:
+        yield function
+    sys.modules.pop("words", None)
+
+
+def test_the_function_gets_the_event_and_a_context(function: LocalFunction) -> None:
+    first, succeeded = function.invoke({"a": ["b"]})
+    second, _ = function.invoke({})
+    assert succeeded
+    assert first["event"] == {"a": ["b"]}
+    assert 0 < first["left"] <= 9000
+    assert first["id"] != second["id"]
+
+
+def test_what_the_function_raises_is_lambdas_error_object(function: LocalFunction) -> None:
+    assert function.invoke("raise") == ({"errorType": "ValueError", "errorMessage": "no such thing"}, False)
+
+
+def test_a_result_that_is_no_json_fails(function: LocalFunction) -> None:
+    result, succeeded = function.invoke("unserialisable")
+    assert (result["errorType"], succeeded) == ("TypeError", False)
+
+
+def test_a_changed_file_counts_from_the_next_event(
+    function: LocalFunction, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert function.invoke({})[0]["word"] == "one"
+    (folder / "words.py").write_text("WORD = 'two'")
+    assert function.invoke({})[0]["word"] == "two"
+    assert "loaded again" in capsys.readouterr().err
+
+
+def test_a_broken_file_is_told_once_and_mended_by_the_next_change(
+    function: LocalFunction, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "words.py").write_text("WORD = ")
+    assert function.invoke({})[0]["errorType"] == "SyntaxError"
+    assert "words.py" in capsys.readouterr().err
+    assert function.invoke({}) == ({"errorType": "SyntaxError", "errorMessage": _message(function)}, False)
+    assert capsys.readouterr().err == ""
+    (folder / "words.py").write_text("WORD = 'mended'")
+    assert function.invoke({})[0]["word"] == "mended"
+
+
+def _message(function: LocalFunction) -> str:
+    return str(function.invoke({})[0]["errorMessage"])
+
+
+def test_without_a_handler_the_failure_is_an_answer(tmp_path: Path) -> None:
+    with LocalFunction(tmp_path) as function:
+        result, succeeded = function.invoke({})
+    assert (result["errorType"], succeeded) == ("ModuleNotFoundError", False)
+
+
+def test_prints_of_the_function_go_to_stderr(function: LocalFunction, capsys: pytest.CaptureFixture[str]) -> None:
+    function.invoke("print")
+    assert capsys.readouterr() == ("", "said by a tool\n")
+
+
+def test_log_records_are_told_while_the_context_lasts(folder: Path) -> None:
+    records: list[str] = []
+    with LocalFunction(folder, on_record=lambda record: records.append(record.getMessage())) as function:
+        function.invoke("log")
+    logging.getLogger("service_undefined").warning("afterwards")
+    assert records == ["tool use"]
+
+
+@pytest.mark.parametrize(("show_logs", "shown"), [(True, "info\nerror\n"), (False, "error\n")])
+def test_raw_logs_are_shown_by_choice_but_errors_always(
+    folder: Path, capsys: pytest.CaptureFixture[str], show_logs: bool, shown: str
+) -> None:
+    logger = logging.getLogger("service_undefined")
+    raw = logging.StreamHandler(sys.stdout)
+    logger.addHandler(raw)
+    logger.setLevel(logging.INFO)
+    try:
+        with LocalFunction(folder, show_logs=show_logs) as function:
+            function.invoke({})
+            logger.info("info")
+            logger.error("error")
+    finally:
+        logger.removeHandler(raw)
+    assert capsys.readouterr() == ("", shown)
+
+
+def test_modules_and_path_are_given_back(folder: Path) -> None:
+    path, handler = list(sys.path), sys.modules.get("handler")
+    with LocalFunction(folder) as function:
+        function.invoke({})
+        assert sys.modules["handler"] is not handler
+    assert (sys.path, sys.modules.get("handler")) == (path, handler)
