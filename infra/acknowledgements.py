@@ -1,0 +1,47 @@
+"""What the rules of cdk-nag find and is meant to be so, each with its reason."""
+
+import aws_cdk as cdk
+from constructs import IConstruct
+
+from infra.config import Config
+
+RUNTIME = "the locked wheels and the compiled files are for Python 3.13, which Lambda supports until 2029"
+QUEUE = "it is itself where failed invocations end; an alarm watches it"
+HEALTH = "GET /health is for load balancers and monitors: it tells nothing and calls no model"
+DESTINATION = (
+    "failed asynchronous invocations go to an on-failure destination, which keeps more than a dead-letter queue"
+)
+REGIONS = "a profile chooses the region of a call; the condition allows it through that profile only"
+XRAY = "X-Ray's write actions take no resource"
+
+
+def acknowledge_findings(
+    config: Config,
+    *,
+    role: IConstruct,
+    function: IConstruct,
+    queue: IConstruct,
+    api: IConstruct,
+    wildcards: list[str],
+) -> None:
+    """Acknowledges what the choices bring with them; `wildcards` are the resources with a * in the role's policy."""
+    for resource in wildcards:
+        _acknowledge(role, f"AwsSolutions-IAM5[Resource::{resource}]", REGIONS)
+    if config.tracing:
+        _acknowledge(role, "AwsSolutions-IAM5[Resource::*]", XRAY)
+    else:
+        _acknowledge(function, "Serverless-LambdaTracing", "turned off by the choice tracing=false")
+    _acknowledge(function, "AwsSolutions-L1", RUNTIME)
+    _acknowledge(function, "Serverless-LambdaLatestVersion", RUNTIME)
+    _acknowledge(function, "Serverless-LambdaDLQ", DESTINATION)
+    _acknowledge(queue, "AwsSolutions-SQS3", QUEUE)
+    _acknowledge(queue, "Serverless-SQSRedrivePolicy", QUEUE)
+    _acknowledge(
+        api, "AwsSolutions-APIG4", "open to anyone by the choice auth=none" if config.auth == "none" else HEALTH
+    )
+
+
+def _acknowledge(construct: IConstruct, rule: str, reason: str) -> None:
+    # The pack's name comes first, else the finding is missing from the report instead of listed with its reason.
+    pack = rule.partition("-")[0]
+    cdk.Validations.of(construct).acknowledge(cdk.Acknowledgment(id=f"{pack}::{rule}", reason=reason))

@@ -1,0 +1,95 @@
+"""The bundle as a CDK asset. It is made here and not by the CDK's own bundling, which knows Docker or a callback."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Protocol
+
+import aws_cdk as cdk
+from aws_cdk import aws_lambda as lambda_
+
+from infra.bundle import Bundle
+from infra.choices import ConfigError
+from infra.compiler import Compiler, find_compiler
+from infra.config import Config
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "lambda"
+RUNTIME_LOCK = ROOT / "requirements" / "runtime.lock"
+BUNDLES = ROOT / "build" / "bundles"
+# Enough for a deployment, its rehearsal and the version before.
+BUNDLES_KEPT = 3
+PYTHON = "3.13"
+MACHINES = {"arm64": "aarch64", "x86_64": "x86_64"}
+# botocore's models for what the function calls; secretsmanager for the secrets of tools and model providers.
+SERVICES = ("bedrock-runtime", "dynamodb", "sts", "secretsmanager")
+
+
+def function_bundle(
+    config: Config,
+    services: Iterable[str] = (),
+    *,
+    source: Path = SOURCE,
+    find: Callable[[str], Compiler | None] = find_compiler,
+) -> Bundle:
+    """The bundle for the choices, with the service models that tools ask for beside the function's own.
+
+    Raises ConfigError for a tool that there is no module of, and for pyc=require without a Python to compile.
+    """
+    here = config.bundle_for == "machine"
+    tools = [source / "agent" / "tools" / f"{module}.py" for module in config.tools or ()]
+    for tool in tools:
+        if not tool.is_file():
+            raise ConfigError(
+                "tools", ",".join(config.tools or ()), f"without {tool.stem}: there is no such tool module"
+            )
+    return Bundle(
+        source=source,
+        locks=(RUNTIME_LOCK, *filter(Path.is_file, [tool.with_suffix(".lock") for tool in tools])),
+        machine=None if here else MACHINES[config.architecture],
+        python=PYTHON,
+        services=(*SERVICES, *services),
+        # Compiled by another version, the files would only be ballast here.
+        compiler=None if here or config.pyc == "off" else _compiler(config.pyc, find),
+    )
+
+
+def function_code(stack: cdk.Stack, bundle: Bundle) -> lambda_.Code:
+    """The asset, named by the bundle's fingerprint. Raises BundleError.
+
+    Where the CDK wants no bundle (`cdk destroy`, say), the source alone stands for it.
+    """
+    fingerprint = bundle.fingerprint()
+    folder = made(bundle, BUNDLES / fingerprint) if stack.bundling_required else bundle.source
+    return lambda_.Code.from_asset(str(folder), asset_hash_type=cdk.AssetHashType.CUSTOM, asset_hash=fingerprint)
+
+
+class Buildable(Protocol):
+    """What fills a folder."""
+
+    def build(self, output: Path) -> None:
+        """Fills an empty folder."""
+
+
+def made(bundle: Buildable, folder: Path) -> Path:
+    """The folder, filled with the bundle unless it has been before; older ones beside it are removed."""
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for old in sorted(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime)[: 1 - BUNDLES_KEPT]:
+        shutil.rmtree(old)
+    # Renamed when it is whole, so that one that broke off is never taken for it.
+    with tempfile.TemporaryDirectory(dir=folder.parent) as unfinished:
+        output = Path(unfinished) / "bundle"
+        output.mkdir()
+        bundle.build(output)
+        output.rename(folder)
+    return folder
+
+
+def _compiler(pyc: str, find: Callable[[str], Compiler | None]) -> Compiler | None:
+    compiler = find(PYTHON)
+    if pyc == "require" and compiler is None:
+        raise ConfigError("pyc", pyc, f"auto or off where no Python {PYTHON} is found on this machine")
+    return compiler

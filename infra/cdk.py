@@ -1,0 +1,51 @@
+"""The CDK command line, pinned by infra/cli/package-lock.json: `python -m infra.cdk deploy -c name=mine`."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from infra.node import NodeError, find_npm, use_node
+
+ROOT = Path(__file__).parent.parent
+CLI = ROOT / "infra" / "cli"
+SCRIPT = CLI / "node_modules" / "aws-cdk" / "bin" / "cdk"
+QUIET = {
+    # Whoever wants notices or telemetry sets these the other way.
+    "CDK_DISABLE_CLI_TELEMETRY": "true",
+    "AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED": "true",
+}
+
+
+def cdk_command() -> list[str]:
+    """The command that runs the CDK, installed by `npm ci` where it isn't yet. Raises NodeError."""
+    node = use_node()
+    installed, locked = CLI / "node_modules" / ".package-lock.json", CLI / "package-lock.json"
+    # npm writes the first when it is done, so a change of the lock or an install that broke off is seen by their times.
+    if not installed.is_file() or installed.stat().st_mtime < locked.stat().st_mtime:
+        print("Installing the CDK command line into infra/cli/node_modules", file=sys.stderr)
+        npm = [*find_npm(node), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
+        if subprocess.run(npm, cwd=CLI, check=False, stdout=subprocess.DEVNULL).returncode:
+            raise NodeError("The CDK command line can't be installed: the lines above say why.")
+    # This interpreter makes the stack, not whichever python3 comes first.
+    return [node, str(SCRIPT), "--app", f'"{sys.executable}" app.py', "--no-notices"]
+
+
+def cdk_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment for the command: quiet unless it says otherwise."""
+    return {**QUIET, **environment}
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the CDK with these arguments in the project's folder and returns its exit code."""
+    try:
+        command = cdk_command()
+    except NodeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return subprocess.run([*command, *arguments], cwd=ROOT, env=cdk_environment(), check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

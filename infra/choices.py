@@ -1,0 +1,112 @@
+"""Rules for the values of cdk.json: each turns a JSON value, or the string that `-c key=value` gives, into a typed one.
+
+A rule raises ValueError for what it does not take; `allowed` says in words what it takes.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+Number = TypeVar("Number", int, float)
+
+
+class ConfigError(ValueError):
+    """A choice of the deployment that can't be: one sentence with the key, its value and what is allowed."""
+
+    def __init__(self, key: str, value: object, allowed: str) -> None:
+        super().__init__(f"{key} is {value!r}, but must be {allowed}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What values a key takes: in words, and as a function that raises ValueError (or TypeError) for others."""
+
+    allowed: str
+    parse: Callable[[object], object]
+
+
+def matching(pattern: str, allowed: str) -> Rule:
+    """A text that matches the whole pattern."""
+    return Rule(allowed, lambda value: _matched(pattern, value))
+
+
+def one_of(*names: str) -> Rule:
+    """One of a few words."""
+    return matching("|".join(map(re.escape, names)), "one of " + ", ".join(names))
+
+
+def whole(low: int, high: int) -> Rule:
+    """A whole number from low to high, both included."""
+
+    def parse(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise ValueError(value)
+        return _within(int(value), low, high)
+
+    return Rule(f"a whole number from {low} to {high}", parse)
+
+
+def whole_of(numbers: Iterable[int]) -> Rule:
+    """One of a few whole numbers."""
+    by_text = {str(number): number for number in numbers}
+
+    def parse(value: object) -> int:
+        return by_text[_matched("|".join(by_text), str(value))]
+
+    return Rule("one of " + ", ".join(by_text), parse)
+
+
+def number(low: float, high: float) -> Rule:
+    """A number from low to high, both included."""
+
+    def parse(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError(value)
+        return _within(float(value), low, high)
+
+    return Rule(f"a number from {low:g} to {high:g}", parse)
+
+
+def flag() -> Rule:
+    """true or false."""
+
+    def parse(value: object) -> bool:
+        return {"true": True, "false": False}[str(value).lower()]
+
+    return Rule("true or false", parse)
+
+
+def list_of(pattern: str, allowed: str) -> Rule:
+    """A JSON list of texts, or one text with commas between them; the empty text is the empty list."""
+
+    def parse(value: object) -> tuple[str, ...]:
+        if isinstance(value, str):
+            value = [part for part in map(str.strip, value.split(",")) if part]
+        if not isinstance(value, list):
+            raise TypeError(value)
+        return tuple(_matched(pattern, item) for item in value)
+
+    return Rule(allowed, parse)
+
+
+def optional(rule: Rule, *, empty_is_null: bool = True) -> Rule:
+    """The rule, or null; `-c key=` with nothing behind it is null too, unless empty says something of its own."""
+
+    def parse(value: object) -> object:
+        return None if value is None or (empty_is_null and value == "") else rule.parse(value)
+
+    return Rule(f"{rule.allowed}, or null", parse)
+
+
+def _matched(pattern: str, value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(pattern, value):
+        raise ValueError(value)
+    return value
+
+
+def _within(value: Number, low: Number, high: Number) -> Number:
+    if not (math.isfinite(value) and low <= value <= high):
+        raise ValueError(value)
+    return value

@@ -1,0 +1,80 @@
+"""The function: its role, logs, failure queue, and the version and alias that SnapStart asks for."""
+
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_destinations as destinations
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.config import Config
+from infra.log_group import log_group
+
+# A turn is safe to repeat: Lambda's retries keep the request id, and a completed turn answers from what is stored.
+ASYNC_RETRIES = 2
+ASYNC_MAX_AGE = cdk.Duration.hours(1)
+FAILURES_KEPT = cdk.Duration.days(14)
+ALIAS = "live"
+
+
+class AgentFunction(Construct):
+    """One Lambda function. `target` is what callers invoke: the function, or its alias with SnapStart."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        config: Config,
+        *,
+        code: lambda_.Code,
+        environment: Mapping[str, str],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.logs = log_group(self, "Logs", config.log_retention_days)
+        self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        self.logs.grant_write(self.role)
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            description=f"{config.name}: an agent on Bedrock, one turn an invocation",
+            runtime=lambda_.Runtime.PYTHON_3_13,
+            architecture=lambda_.Architecture.ARM_64 if config.architecture == "arm64" else lambda_.Architecture.X86_64,
+            handler="handler.lambda_handler",
+            code=code,
+            role=self.role,
+            environment=dict(environment),
+            memory_size=config.memory_mb,
+            timeout=cdk.Duration.seconds(config.timeout_seconds),
+            log_group=self.logs,
+            logging_format=lambda_.LoggingFormat.JSON,
+            tracing=lambda_.Tracing.ACTIVE if config.tracing else lambda_.Tracing.DISABLED,
+            snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if config.snapstart else None,
+            reserved_concurrent_executions=config.reserved_concurrency,
+        )
+        self.target: lambda_.IFunction = self.function
+        if config.snapstart:
+            cdk.Annotations.of(self.function).acknowledge_warning(
+                "@aws-cdk/aws-lambda:snapStartRequirePublish", "the alias publishes a version at each change"
+            )
+            self.target = lambda_.Alias(self, "Alias", alias_name=ALIAS, version=self.function.current_version)
+        self.failures = _failure_queue(self)
+        self.target.configure_async_invoke(
+            retry_attempts=ASYNC_RETRIES,
+            max_event_age=ASYNC_MAX_AGE,
+            on_failure=destinations.SqsDestination(self.failures),
+        )
+        self.url = self.target.add_function_url().url if config.function_url else None
+
+
+def _failure_queue(scope: Construct) -> sqs.Queue:
+    """Where asynchronous invocations go that failed to the last: event and error, encrypted, over TLS only."""
+    return sqs.Queue(
+        scope,
+        "Failures",
+        retention_period=FAILURES_KEPT,
+        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        enforce_ssl=True,
+        removal_policy=cdk.RemovalPolicy.DESTROY,
+    )

@@ -1,0 +1,17 @@
+"""A log group that keeps its lines for the chosen time and goes with the stack."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+
+def log_group(scope: Construct, construct_id: str, days: int) -> logs.LogGroup:
+    """A log group with a retention in days, one of those that CloudWatch Logs knows."""
+    # The construct takes an enum that Python can't look up by days; the resource takes the days.
+    group = logs.LogGroup(
+        scope, construct_id, retention=logs.RetentionDays.INFINITE, removal_policy=cdk.RemovalPolicy.DESTROY
+    )
+    resource = group.node.default_child
+    assert isinstance(resource, logs.CfnLogGroup)
+    resource.retention_in_days = days
+    return group

@@ -1,0 +1,43 @@
+"""What a deploy prints: the names of what was made, and a command to call each."""
+
+import json
+
+import aws_cdk as cdk
+
+from infra.api import AgentApi
+from infra.config import Config
+from infra.function import AgentFunction
+from infra.session_table import SessionTable
+
+QUESTION = json.dumps({"question": "What is the sine of 1?"})
+SIGV4 = (
+    '--user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" --header "x-amz-security-token: $AWS_SESSION_TOKEN"'
+    ' --aws-sigv4 "aws:amz:{region}:{service}"'
+)
+
+
+def add_outputs(stack: cdk.Stack, config: Config, table: SessionTable, function: AgentFunction, api: AgentApi) -> None:
+    """Adds the outputs to the stack."""
+    credentials = {
+        "iam": SIGV4.format(region=stack.region, service="execute-api"),
+        "jwt": '--header "authorization: Bearer $TOKEN"',
+        "none": "",
+    }[config.auth]
+    values = {
+        "TableName": table.table.table_name,
+        "FunctionName": function.function.function_name,
+        "ApiUrl": api.api.api_endpoint,
+        "CallApi": _curl(f"{api.api.api_endpoint}/chat", credentials),
+        "CallFunction": f"aws lambda invoke --function-name {function.target.function_arn} --region {stack.region}"
+        f" --cli-binary-format raw-in-base64-out --payload '{QUESTION}' /dev/stdout",
+    }
+    if function.url:
+        values["FunctionUrl"] = function.url
+        values["CallFunctionUrl"] = _curl(f"{function.url}chat", SIGV4.format(region=stack.region, service="lambda"))
+    for name, value in values.items():
+        cdk.CfnOutput(stack, name, value=value)
+
+
+def _curl(url: str, credentials: str) -> str:
+    words = ["curl", credentials, "--header 'content-type: application/json'", f"--data '{QUESTION}'", url]
+    return " ".join(filter(None, words))

@@ -1,0 +1,67 @@
+"""The session table: one item a turn, deleted by its time to live."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
+from infra.config import Config
+
+# What the function's adapter calls, and nothing else.
+ACTIONS = (
+    "dynamodb:Query",
+    "dynamodb:GetItem",
+    "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:BatchWriteItem",
+)
+# What a caller needs on an own key, without wildcards: "Customer managed keys" in the DynamoDB Developer Guide.
+KEY_ACTIONS = (
+    "kms:Decrypt",
+    "kms:DescribeKey",
+    "kms:Encrypt",
+    "kms:GenerateDataKey",
+    "kms:GenerateDataKeyWithoutPlaintext",
+    "kms:ReEncryptFrom",
+    "kms:ReEncryptTo",
+)
+
+
+class SessionTable(Construct):
+    """The table and, by choice, the KMS key that encrypts it."""
+
+    def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
+        super().__init__(scope, construct_id)
+        removal = cdk.RemovalPolicy.RETAIN if config.retain_sessions else cdk.RemovalPolicy.DESTROY
+        self.key = _key(self, config.kms_key, removal)
+        encryption = dynamodb.TableEncryption.CUSTOMER_MANAGED if self.key else dynamodb.TableEncryption.DEFAULT
+        self.table = dynamodb.Table(
+            self,
+            "Table",
+            partition_key=dynamodb.Attribute(name="session_id", type=dynamodb.AttributeType.STRING),
+            sort_key=dynamodb.Attribute(name="turn", type=dynamodb.AttributeType.NUMBER),
+            time_to_live_attribute="expires_at",
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True
+            ),
+            encryption=encryption,
+            encryption_key=self.key,
+            removal_policy=removal,
+        )
+
+    def grant(self, role: iam.IRole) -> None:
+        """Lets the role do what the function does with sessions, and use the key."""
+        self.table.grant(role, *ACTIONS)
+        if self.key:
+            self.key.grant(role, *KEY_ACTIONS)
+
+
+def _key(scope: Construct, choice: str | None, removal: cdk.RemovalPolicy) -> kms.IKey | None:
+    if choice is None:
+        return None
+    if choice != "create":
+        return kms.Key.from_key_arn(scope, "Key", choice)
+    return kms.Key(scope, "Key", enable_key_rotation=True, removal_policy=removal)

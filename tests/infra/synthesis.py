@@ -1,0 +1,81 @@
+"""A stack as its template, and what the security rules and the CDK said about it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+from cdk_nag import AwsSolutionsChecks, ServerlessChecks
+
+from infra.config import CDK_JSON, from_context
+from infra.stack import AgentStack
+from infra.tool_needs import ToolNeeds
+
+ACCOUNT = "123456789012"
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """What came of one synth."""
+
+    template: dict[str, Any]
+    # Rules of cdk-nag that were acknowledged (one that is violated stops the synth), and the CDK's own warnings.
+    acknowledged: list[str]
+    warnings: list[str]
+
+    def resources(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Logical id -> properties of the resources of a type, given without its "AWS::"."""
+        found = self.template["Resources"].items()
+        return {name: item.get("Properties", {}) for name, item in found if item["Type"] == f"AWS::{kind}"}
+
+    def resource(self, kind: str) -> dict[str, Any]:
+        """The properties of the one resource of a type."""
+        [properties] = self.resources(kind).values()
+        return properties
+
+    def statements(self) -> list[dict[str, Any]]:
+        """All statements of the function's role."""
+        assert not [role for role in self.resources("IAM::Role").values() if "ManagedPolicyArns" in role]
+        policies = self.resources("IAM::Policy").values()
+        return [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+
+    def environment(self) -> dict[str, Any]:
+        """The function's environment."""
+        variables: dict[str, Any] = self.resource("Lambda::Function")["Environment"]["Variables"]
+        return variables
+
+
+def context(**choices: object) -> dict[str, Any]:
+    """cdk.json's context with other choices."""
+    return {**json.loads(CDK_JSON.read_text())["context"], **choices}
+
+
+def synthesis(
+    folder: Path, region: str, choices: Mapping[str, object], tool_needs: Mapping[str, ToolNeeds] | None = None
+) -> Synthesis:
+    """Synthesises the stack into a folder, without bundling, under the rule packs of cdk-nag."""
+    chosen = context(**choices)
+    app = cdk.App(context={**chosen, "aws:cdk:bundling-stacks": []}, outdir=str(folder))
+    stack = AgentStack(
+        app,
+        from_context(chosen),
+        env=cdk.Environment(account=ACCOUNT, region=region),
+        tool_needs=tool_needs or {},
+    )
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
+    app.synth()
+    report = json.loads((folder / "validation-report.json").read_text())["pluginReports"]
+    annotations = [plugin for plugin in report if plugin["pluginName"] == "Construct Annotations"]
+    nag = [plugin for plugin in report if plugin["pluginName"] in {"AwsSolutions", "Serverless"}]
+    assert len(nag) == 2
+    return Synthesis(
+        template=json.loads((folder / f"{stack.stack_name}.template.json").read_text()),
+        acknowledged=_rules(nag, "suppressedViolations"),
+        warnings=_rules(annotations, "violations"),
+    )
+
+
+def _rules(plugins: list[dict[str, Any]], kind: str) -> list[str]:
+    return [violation["ruleName"] for plugin in plugins for violation in plugin.get(kind, [])]

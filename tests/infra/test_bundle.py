@@ -1,0 +1,231 @@
+"""The bundle: its fingerprint, its contents, its size, and that it runs. Those that install wheels are slow."""
+
+import hashlib
+import io
+import os
+import platform
+import sys
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from infra.bundle import Bundle
+from infra.bundling import SERVICES, function_bundle, made
+from infra.choices import ConfigError
+from infra.compiler import BundleError, Compiler, compile_tree, find_compiler
+from infra.config import from_context
+from tests.infra.synthesis import context
+
+MEGABYTE = 1_000_000
+THIS_PYTHON = Compiler(sys.executable, platform.python_version())
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Bundle:
+    source = tmp_path / "source"
+    (source / "agent").mkdir(parents=True)
+    (source / "handler.py").write_text("x = 1\n")
+    (source / "agent" / "prompt.md").write_text("Be kind.\n")
+    lock = tmp_path / "runtime.lock"
+    lock.write_text("six==1.17.0 --hash=sha256:00\n")
+    return Bundle(source, (lock,), "aarch64", "3.13", ("dynamodb",), None)
+
+
+def edit_source(bundle: Bundle) -> Bundle:
+    # Of the same size, and with the same time: neither may be what tells.
+    (bundle.source / "handler.py").write_text("x = 2\n")
+    return bundle
+
+
+def rename_source(bundle: Bundle) -> Bundle:
+    (bundle.source / "handler.py").rename(bundle.source / "handle.py")
+    return bundle
+
+
+def edit_lock(bundle: Bundle) -> Bundle:
+    bundle.locks[0].write_text("six==1.17.0 --hash=sha256:01\n")
+    return bundle
+
+
+CHANGES: dict[str, Callable[[Bundle], Bundle]] = {
+    "source": edit_source,
+    "name of a source": rename_source,
+    "lock": edit_lock,
+    "another lock": lambda bundle: replace(bundle, locks=bundle.locks * 2),
+    "processor": lambda bundle: replace(bundle, machine="x86_64"),
+    "machine": lambda bundle: replace(bundle, machine=None),
+    "python": lambda bundle: replace(bundle, python="3.14"),
+    "services": lambda bundle: replace(bundle, services=("dynamodb", "s3")),
+    "compiled": lambda bundle: replace(bundle, compiler=Compiler("python3.13", "3.13.0")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_shapes_the_bundle_changes_its_hash(bundle: Bundle, change: str) -> None:
+    before = bundle.fingerprint()
+    assert CHANGES[change](bundle).fingerprint() != before
+
+
+def test_another_version_of_the_compiling_python_changes_the_hash_but_not_where_it_lies(bundle: Bundle) -> None:
+    one = replace(bundle, compiler=Compiler("/usr/bin/python3.13", "3.13.0")).fingerprint()
+    assert replace(bundle, compiler=Compiler("/opt/python3.13", "3.13.0")).fingerprint() == one
+    assert replace(bundle, compiler=Compiler("/usr/bin/python3.13", "3.13.1")).fingerprint() != one
+
+
+def test_files_that_are_not_bundled_do_not_change_the_hash(bundle: Bundle) -> None:
+    before = bundle.fingerprint()
+    (bundle.source / "__pycache__").mkdir()
+    (bundle.source / "__pycache__" / "handler.cpython-311.pyc").write_bytes(b"\0")
+    (bundle.source / ".DS_Store").write_bytes(b"\0")
+    (bundle.source / "agent" / "tool.lock").write_text("")
+    assert bundle.fingerprint() == before
+
+
+def test_the_hash_is_the_same_wherever_the_project_lies(bundle: Bundle, tmp_path: Path) -> None:
+    moved = bundle.source.rename(tmp_path / "elsewhere")
+    assert replace(bundle, source=moved).fingerprint() == Bundle.fingerprint(replace(bundle, source=moved))
+    before = replace(bundle, source=moved).fingerprint()
+    again = moved.rename(tmp_path / "third")
+    assert replace(bundle, source=again).fingerprint() == before
+
+
+def test_the_lock_of_a_tool_goes_along_where_the_tool_is_chosen(tmp_path: Path) -> None:
+    tools = tmp_path / "agent" / "tools"
+    tools.mkdir(parents=True)
+    for name in ("invoices.py", "invoices.lock", "fortune.py"):
+        (tools / name).write_text("")
+
+    def locks(chosen: object) -> list[str]:
+        return [lock.name for lock in function_bundle(from_context(context(tools=chosen)), source=tmp_path).locks]
+
+    assert locks("invoices,fortune") == ["runtime.lock", "invoices.lock"]
+    assert locks("fortune") == locks(None) == ["runtime.lock"]
+
+
+def test_a_tool_that_there_is_no_module_of_stops_the_synth() -> None:
+    with pytest.raises(ConfigError, match=r"^tools is 'fortune,luck', but must be without luck: there is no such tool"):
+        function_bundle(from_context(context(tools="fortune,luck")))
+
+
+def test_compiled_files_are_made_stopped_for_or_left_out_as_chosen() -> None:
+    def compiler(pyc: str, found: Compiler | None) -> Compiler | None:
+        return function_bundle(from_context(context(pyc=pyc)), find=lambda _version: found).compiler
+
+    found = Compiler("python3.13", "3.13.0")
+    assert (compiler("auto", found), compiler("require", found), compiler("off", found)) == (found, found, None)
+    assert (compiler("auto", None), compiler("off", None)) == (None, None)
+    with pytest.raises(ConfigError, match=r"^pyc is 'require', but must be .* no Python 3.13"):
+        compiler("require", None)
+
+
+def test_this_python_compiles_for_its_own_version() -> None:
+    assert find_compiler(THIS_PYTHON.version.rpartition(".")[0]) == THIS_PYTHON
+    assert find_compiler("2.0") is None
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def zipped(folder: Path, names: Iterable[str]) -> int:
+    """Bytes of a zip of these files, made as the CDK makes it."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
+        for name in names:
+            file.write(folder / name, name)
+    return len(archive.getvalue())
+
+
+@pytest.mark.slow
+def test_the_bundle_is_small_the_same_each_time_and_holds_what_runs(tmp_path: Path) -> None:
+    bundle = function_bundle(from_context(context()))
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        bundle.build(tmp_path / name)
+    files = contents(tmp_path / "first")
+    assert files == contents(tmp_path / "second")
+    sources = {name for name in files if not name.endswith(".pyc")}
+    assert zipped(tmp_path / "first", sources) <= 4 * MEGABYTE
+    assert zipped(tmp_path / "first", files) <= 7 * MEGABYTE
+    assert (len(sources) < len(files)) == (bundle.compiler is not None)
+    assert {"handler.py", "agent/system_prompt.md", "boto3/__init__.py", "msgspec/__init__.py"} <= sources
+    kept = {name.split("/")[2] for name in files if name.startswith("botocore/data/") and name.count("/") > 2}
+    assert kept == set(SERVICES)
+    assert "botocore/data/endpoints.json" in files
+    assert not [name for name in files if name.endswith((".pyi", "/RECORD", ".lock")) or name.startswith("bin/")]
+    assert [name for name in files if name.endswith("aarch64-linux-gnu.so")]
+    assert all(path.stat().st_mode & 0o444 == 0o444 for path in (tmp_path / "first").rglob("*"))
+
+
+@pytest.mark.parametrize(("architecture", "machine"), [("arm64", "aarch64"), ("x86_64", "x86_64")])
+def test_the_wheels_are_for_the_functions_processor_or_for_this_machine(architecture: str, machine: str) -> None:
+    assert function_bundle(from_context(context(architecture=architecture))).machine == machine
+    here = function_bundle(from_context(context(architecture=architecture, bundle_for="machine")))
+    assert (here.machine, here.compiler) == (None, None)
+
+
+@pytest.mark.slow
+def test_a_wheel_that_cannot_be_had_is_named_with_the_reason(bundle: Bundle, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"(?s)for aarch64, Python 3.13:.*six.*sha256"):
+        bundle.build(tmp_path / "output")
+
+
+def test_compiled_files_are_the_same_from_any_folder(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "module.py").write_text("def f():\n    return {'a', 'b', 'c'}\n")
+        compile_tree(THIS_PYTHON, tmp_path / name)
+    files = contents(tmp_path / "first")
+    assert len(files) == 2
+    assert files == contents(tmp_path / "second")
+
+
+def test_a_bundle_is_made_once_and_old_ones_go(tmp_path: Path) -> None:
+    class Counting:
+        count = 0
+
+        def build(self, output: Path) -> None:
+            self.count += 1
+            (output / "file").write_text(str(self.count))
+
+    bundle = Counting()
+    for name in ("one", "one", "two", "three", "four", "four"):
+        folder = made(bundle, tmp_path / name)
+        # Their age counts, whatever the clock's steps are.
+        os.utime(folder, (bundle.count, bundle.count))
+    assert bundle.count == 4
+    assert {path.name: (path / "file").read_text() for path in tmp_path.iterdir()} == {
+        "two": "2",
+        "three": "3",
+        "four": "4",
+    }
+
+
+def test_a_bundle_that_broke_off_is_not_taken_for_whole(tmp_path: Path) -> None:
+    class Breaking:
+        def build(self, output: Path) -> None:
+            (output / "half").write_text("")
+            raise BundleError("no such wheel")
+
+    with pytest.raises(BundleError, match="no such wheel"):
+        made(Breaking(), tmp_path / "bundle")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_module_that_cannot_be_compiled_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    with pytest.raises(BundleError, match=r"(?s)can't compile the bundle: .*broken\.py"):
+        compile_tree(THIS_PYTHON, tmp_path)
+
+
+def test_the_locked_wheels_hold_on_every_platform() -> None:
+    """pip reads a marker for the machine that bundles, not for the function's: the lock has none."""
+    [lock] = function_bundle(from_context(context(pyc="off"))).locks
+    assert ";" not in lock.read_text()

@@ -1,0 +1,94 @@
+"""The rehearsal of a deploy: whole, and its parts that decide whether something differs."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.cdk import ROOT
+from local.deploy.readback import Check, Template
+from local.deploy.rehearsal import Rehearsal
+from local.deploy.traffic import send_events, send_requests
+from local.screen import Screen
+
+ROUTES = {
+    "POST /chat": "AWS_IAM",
+    "GET /sessions/{session_id}": "AWS_IAM",
+    "DELETE /sessions/{session_id}": "AWS_IAM",
+    "GET /health": "NONE",
+}
+
+
+def rehearse(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "local.deploy", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.slow
+def test_a_deploy_works_from_synth_to_destroy_and_leaves_nothing() -> None:
+    done = rehearse()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "differs" not in done.stdout
+    for name in ("table: time to live", "API: routes", "event 01-", "POST /chat", "left over"):
+        assert f"ok        {name}" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.slow
+def test_a_wrong_choice_ends_it_with_what_the_cdk_said() -> None:
+    done = rehearse("-c", "memory_mb=1")
+    assert done.returncode == 1
+    assert "deploy-local: cdk synth ended with 1:" in done.stderr
+    assert "memory_mb is '1', but must be a whole number from 256 to 10240" in done.stderr
+
+
+def test_one_thing_that_differs_makes_the_exit_code_1_and_is_named() -> None:
+    for found, code in ((7, 0), (8, 1)):
+        output = io.StringIO()
+        rehearsal = Rehearsal(Screen(output))
+        rehearsal._note([Check("days", 7, found)])
+        assert rehearsal._summary(1.0) == code
+        assert ("days: 8 instead of 7" in output.getvalue()) == bool(code)
+
+
+def test_a_template_is_read_by_type(tmp_path: Path) -> None:
+    resources = {"A": {"Type": "AWS::SQS::Queue", "Properties": {"x": 1}}, "B": {"Type": "AWS::SNS::Topic"}}
+    path = tmp_path / "stack.template.json"
+    path.write_text(json.dumps({"Resources": resources}))
+    template = Template.read(path)
+    assert template.one("SQS::Queue") == {"x": 1}
+    assert template.all("SNS::Topic") == [{}]
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ({"error": {"code": "internal", "message": "broken"}}, "internal: broken"),
+        ({"answer": "0.84", "saved": False}, "answered, but not saved"),
+    ],
+)
+def test_an_event_that_is_refused_or_not_saved_is_told_with_its_reason(result: dict[str, object], told: str) -> None:
+    checks = list(send_events(lambda _event: (result, True)))
+    assert checks
+    assert {check.found for check in checks} == {told}
+    assert not any(check.holds for check in checks)
+
+
+def test_a_closed_route_refuses_the_unsigned_and_tells_the_function_who_signed() -> None:
+    callers: list[str] = []
+
+    def invoke(event: dict[str, object]) -> tuple[dict[str, object], bool]:
+        context = event["requestContext"]
+        assert isinstance(context, dict)
+        callers.append(str(context.get("authorizer", {}).get("iam", {}).get("userArn")))
+        return {"statusCode": 200, "body": "{}"}, True
+
+    checks = list(send_requests(invoke, ROUTES, region="us-east-1", cors=None, timeout_seconds=5))
+    found = {check.name: check.found for check in checks}
+    assert (found["GET /health, unsigned"], found["POST /chat, unsigned"], found["POST /chat"]) == (200, 401, 200)
+    assert found["GET /nowhere"] == 404
+    assert callers[0] == "None"
+    assert set(callers[1:]) == {"arn:aws:iam::123456789012:user/rehearsal"}
