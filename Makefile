@@ -6,13 +6,17 @@ SOURCES := $(wildcard lambda local infra tests bench app.py)
 
 # An interpreter that was removed or upgraded away leaves a .venv that can't run: its stamps are void.
 $(shell test -x $(PY) || rm -f .venv/*.stamp)
+$(shell test -x .venv-foreign/bin/python || rm -f .venv-foreign/*.stamp)
 DEV := .venv/dev-$(shell cat requirements/local.lock requirements/dev.lock | cksum | cut -d ' ' -f 1).stamp
 LOCAL := .venv/local-$(shell cksum < requirements/local.lock | cut -d ' ' -f 1).stamp
 # dev.lock holds all of the others in the same versions.
 LOCAL := $(if $(wildcard $(DEV)),$(DEV),$(LOCAL))
 
+# An environment apart, for packages that nothing but tests/foreign needs.
+FOREIGN := .venv-foreign/foreign-$(shell cksum < requirements/foreign.lock | cut -d ' ' -f 1).stamp
+
 export PYTHON
-.PHONY: help setup demo test chat serve lint bench synth diff deploy deploy-local destroy torture audit lock
+.PHONY: help setup demo test test-foreign chat serve lint bench synth diff deploy deploy-local destroy torture audit lock
 
 help:  ## this list
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +26,9 @@ help:  ## this list
 
 .venv/dev-%.stamp:
 	@sh requirements/install.sh dev $@
+
+.venv-foreign/foreign-%.stamp:
+	@sh requirements/install.sh foreign $@
 
 setup: $(DEV)  ## make .venv with everything, quick when nothing changed
 	@echo "Ready: .venv is set up"
@@ -38,20 +45,27 @@ serve: $(LOCAL)  ## the function behind HTTP on port 8000 (PORT=8000)
 test: $(DEV)  ## run all tests; FAST=1 leaves out the slow ones
 	@$(PY) -m pytest -q -n auto --dist loadfile $(if $(FAST),-m "not slow")
 
+test-foreign: $(FOREIGN)  ## run the tests with the real LangChain and LlamaIndex, in .venv-foreign
+	@.venv-foreign/bin/python -m pytest -q -m foreign tests/foreign
+
 lint: $(DEV)  ## check format, rules and types
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy $(SOURCES)
 
 audit: $(DEV)  ## ask for known vulnerabilities of the locked packages (needs the network)
-	@$(PY) -m pip_audit --disable-pip --strict --requirement requirements/dev.lock
+	@sh requirements/audit.sh $(PY)
 
 lock: $(DEV)  ## renew the locks from requirements/*.in (UPGRADE=1 takes the newest versions)
-	@constraint=; for name in runtime local dev; do \
+	@constraint=; for name in runtime local dev foreign; do \
 	  $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) $$constraint \
 	    requirements/$$name.in --output-file requirements/$$name.lock || exit 1; \
 	  constraint="--constraint requirements/$$name.lock"; done
+	@for name in $(basename $(notdir $(wildcard lambda/agent/tools/*.in))); do \
+	  $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --constraint requirements/runtime.lock \
+	    lambda/agent/tools/$$name.in --output-file lambda/agent/tools/$$name.lock || exit 1; done
 
 synth: $(DEV)  ## write the CloudFormation template to cdk.out (ARGS="-c key=value" for other choices)
 diff: $(DEV)  ## what a deployment would change
@@ -63,8 +77,8 @@ synth diff deploy destroy:
 deploy-local: $(DEV)  ## the whole deployment on this machine, without an account
 	@$(PY) -m local.deploy $(ARGS)
 
-bench: $(DEV)
-	@$(PY) -m bench
+bench: $(DEV)  ## what the function costs beside a script written by hand, as ratios
+	@$(PY) -m bench $(ARGS)
 
-torture: $(DEV)
-	@$(PY) -m tests.torture
+torture: $(DEV)  ## bad luck at length: kills, crowds, faults (ARGS="--seconds 600 --seed 2")
+	@$(PY) -m tests.torture $(ARGS)

@@ -5,7 +5,7 @@ import sys
 
 from infra.choices import ConfigError
 from infra.compiler import BundleError
-from infra.config import from_context
+from infra.context import from_context
 from infra.node import use_node
 
 

@@ -16,6 +16,9 @@ TOOL_ERROR_PERCENT = 20
 TOOL_USES_THAT_COUNT = 10
 # A throttled call or two is what retries are for.
 THROTTLED_MODEL_CALLS = 5
+# "Limits" of alarms in the CloudWatch User Guide; several models have metrics of their own.
+METRICS_OF_AN_ALARM = 10
+CACHED = {"r": "CacheReadInputTokens", "w": "CacheWriteInputTokens"}
 
 
 class Alarms(Construct):
@@ -44,16 +47,14 @@ class Alarms(Construct):
         failed = function.failures.metric_approximate_number_of_messages_visible()
         self._add("FailedAsync", failed, 1, "asynchronous invocations failed to the last: see the failure queue")
         if config.alarm_tokens_per_day is not None:
-            tokens = metrics.computed(
-                "FILL(i, 0) + FILL(o, 0) + FILL(r, 0) + FILL(w, 0)",
-                "tokens",
-                DAY,
-                i="InputTokens",
-                o="OutputTokens",
-                r="CacheReadInputTokens",
-                w="CacheWriteInputTokens",
-            )
-            self._add("Tokens", tokens, config.alarm_tokens_per_day, "more tokens in a day than alarm_tokens_per_day")
+            names = {"i": "InputTokens", "o": "OutputTokens"}
+            told = "more tokens in a day than alarm_tokens_per_day"
+            if (len(names) + len(CACHED)) * len(config.model_ids) <= METRICS_OF_AN_ALARM:
+                names |= CACHED
+            else:
+                told += ", cached ones not counted"
+            tokens = metrics.computed(" + ".join(f"FILL({name}, 0)" for name in names), "tokens", DAY, **names)
+            self._add("Tokens", tokens, config.alarm_tokens_per_day, told)
 
     def _add(self, name: str, metric: cloudwatch.IMetric, threshold: float, description: str, periods: int = 1) -> None:
         alarm = cloudwatch.Alarm(

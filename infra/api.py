@@ -32,6 +32,8 @@ ACCESS_LOG_FIELDS = {
     "source_ip": "$context.identity.sourceIp",
     "caller": "$context.identity.caller",
     "subject": "$context.authorizer.claims.sub",
+    # Why the gateway itself refused a request, such as one with a wrong signature.
+    "error": "$context.error.message",
     "authorizer_error": "$context.authorizer.error",
     "integration_error": "$context.integrationErrorMessage",
 }

@@ -3,6 +3,7 @@
 A rule raises ValueError for what it does not take; `allowed` says in words what it takes.
 """
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -91,6 +92,18 @@ def list_of(pattern: str, allowed: str) -> Rule:
     return Rule(allowed, parse)
 
 
+def json_object() -> Rule:
+    """A JSON object, or its text; kept as its text."""
+
+    def parse(value: object) -> str:
+        found = json.loads(value, parse_constant=_refuse) if isinstance(value, str) else value
+        if not isinstance(found, dict):
+            raise TypeError(value)
+        return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    return Rule("a JSON object", parse)
+
+
 def optional(rule: Rule, *, empty_is_null: bool = True) -> Rule:
     """The rule, or null; `-c key=` with nothing behind it is null too, unless empty says something of its own."""
 
@@ -104,6 +117,10 @@ def _matched(pattern: str, value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(pattern, value):
         raise ValueError(value)
     return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _within(value: Number, low: Number, high: Number) -> Number:

@@ -4,18 +4,21 @@ The values stand in cdk.json alone, so no field here has a default. `python -m i
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from infra.choices import ConfigError, Rule, flag, list_of, matching, number, one_of, optional, whole, whole_of
+from infra.choices import Rule, flag, json_object, list_of, matching, number, one_of, optional, whole, whole_of
 
 CDK_JSON = Path(__file__).parent.parent / "cdk.json"
 LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653)
 ARN = "arn:aws[a-z-]*:{}:[a-z0-9-]*:[0-9]*:.+"
 KMS_KEY = "arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/(mrk-)?[0-9a-f-]{32,36}"
 ORIGIN = "https?://[A-Za-z0-9.-]+(:[0-9]+)?"
+MODEL = "[A-Za-z0-9][A-Za-z0-9.:/_-]{0,2047}"
+SECRET = "[A-Za-z0-9/_+=.@-]{1,512}|" + ARN.format("secretsmanager")
+# As the function's log names a caller.
+CALLER = "[0-9a-f]{32}"
 
 
 def choice(rule: Rule, meaning: str, *, setting: bool = False) -> Any:
@@ -34,13 +37,21 @@ class Config:
     )
     # The model
     model_id: str = choice(
-        matching("[A-Za-z0-9][A-Za-z0-9.:/_-]{0,2047}", "a model id, an inference profile id or an ARN"),
+        matching(MODEL, "a model id, an inference profile id or an ARN"),
         "model or inference profile that answers",
+        setting=True,
+    )
+    fallback_model_ids: tuple[str, ...] | None = choice(
+        optional(list_of(MODEL, "up to 4 model ids with commas between them")),
+        "models that are asked, in this order, where the one before is throttled, unavailable or in error",
         setting=True,
     )
     application_profile_model: str | None = choice(
         optional(matching("[a-z0-9]+[.][A-Za-z0-9.:_-]+", "the id of a foundation model")),
-        "the foundation model behind an application inference profile: narrows what the function may call to it",
+        "the foundation model behind model_id, if that is an application inference profile: the function may call no other",
+    )
+    model_request_fields: str | None = choice(
+        optional(json_object()), "what else the model is asked with, such as extended thinking", setting=True
     )
     guardrail_id: str | None = choice(
         optional(matching("[a-z0-9]+|" + ARN.format("bedrock"), "a guardrail's id or ARN")),
@@ -49,6 +60,23 @@ class Config:
     )
     guardrail_version: str | None = choice(
         optional(matching("DRAFT|[1-9][0-9]{0,7}", "DRAFT or a version number")), "its version", setting=True
+    )
+    prompt_caching: str = choice(
+        one_of("off", "auto"), "auto: models that can are asked to cache what repeats", setting=True
+    )
+    model_provider: str = choice(
+        one_of("bedrock", "openai"), "Bedrock, or any endpoint with OpenAI's chat completions", setting=True
+    )
+    model_tool_use: str = choice(
+        one_of("native", "react"), "react: tools for models that know none, by a ReAct prompt", setting=True
+    )
+    openai_base_url: str | None = choice(
+        optional(matching("https?://[^ ]+", "an address")), "that endpoint, for model_provider=openai", setting=True
+    )
+    openai_api_key_secret: str | None = choice(
+        optional(matching(SECRET, "a secret's name or ARN")),
+        "the secret in Secrets Manager that holds its key",
+        setting=True,
     )
     # Turns
     history_pairs: int = choice(whole(0, 1000), "earlier question and answer pairs that the model sees", setting=True)
@@ -59,6 +87,12 @@ class Config:
     turn_token_limit: int | None = choice(
         optional(whole(1, 1_000_000_000)), "input and output tokens of one turn", setting=True
     )
+    caller_daily_tokens: int | None = choice(
+        optional(whole(1, 10**15)), "tokens that one caller may use in a day", setting=True
+    )
+    history_tokens: int | None = choice(
+        optional(whole(1, 1_000_000_000)), "tokens that earlier turns may cost in a request", setting=True
+    )
     tools: tuple[str, ...] | None = choice(
         optional(list_of("[a-z_][a-z0-9_]*", "names of tool modules with commas between them"), empty_is_null=False),
         "tool modules; null for all but the opt-in ones, empty for none",
@@ -68,6 +102,12 @@ class Config:
     tool_result_max_chars: int = choice(whole(100, 1_000_000), "length of one tool result", setting=True)
     max_tool_uses_per_step: int = choice(whole(1, 1000), "tool uses in a step that are run", setting=True)
     max_parallel_tools: int = choice(whole(1, 64), "tool uses that run at the same time", setting=True)
+    approvers: tuple[str, ...] | None = choice(
+        optional(list_of(CALLER, "hashes of callers, as the log has them, with commas between them")),
+        "who may approve tool uses of other callers",
+        setting=True,
+    )
+    approval_ttl_seconds: int = choice(whole(1, 31_536_000), "time for an approval", setting=True)
     session_ttl_days: int = choice(whole(1, 3650), "days after which a turn is deleted", setting=True)
     http_timeout_seconds: int = choice(
         whole(1, 28), "time of a turn that came through the API, which gives up at 29 s", setting=True
@@ -130,48 +170,15 @@ class Config:
     price_cache_read: float = choice(number(0, 10_000), "USD for a million tokens read from the cache")
     price_cache_write: float = choice(number(0, 10_000), "USD for a million tokens written to the cache")
 
+    @property
+    def model_ids(self) -> tuple[str, ...]:
+        """All models that may answer, each once, in the order in which they are asked."""
+        return tuple(dict.fromkeys((self.model_id, *(self.fallback_model_ids or ()))))
+
     def environment(self) -> dict[str, str]:
         """The settings that are set, as environment variables of the function."""
         settings = {item.name: getattr(self, item.name) for item in fields(self) if item.metadata["setting"]}
         return {name.upper(): _text(value) for name, value in settings.items() if value is not None}
-
-
-def from_context(context: Mapping[str, object]) -> Config:
-    """The choices of a CDK context.
-
-    Raises ConfigError for an unknown key, a wrong or missing value, and two that can't go together.
-    """
-    rules: dict[str, Rule] = {item.name: item.metadata["rule"] for item in fields(Config)}
-    for key, value in context.items():
-        # The CDK's own keys all hold a colon or a slash.
-        if key not in rules and not set(key) & set(":/"):
-            raise ConfigError(key, value, "left out: there is no such key, cdk.json lists those there are")
-    # The CLI leaves out keys that are null, so a missing one is null here too.
-    config = Config(**{key: _parsed(key, context.get(key), rule) for key, rule in rules.items()})
-    _check_together(config)
-    return config
-
-
-def _parsed(key: str, value: object, rule: Rule) -> Any:
-    try:
-        return rule.parse(value)
-    except (ValueError, TypeError, KeyError):
-        raise ConfigError(key, value, rule.allowed) from None
-
-
-def _check_together(config: Config) -> None:
-    if config.temperature is not None and config.top_p is not None:
-        raise ConfigError("top_p", config.top_p, "null where temperature is set")
-    if (config.guardrail_id is None) != (config.guardrail_version is None):
-        raise ConfigError("guardrail_version", config.guardrail_version, "set where guardrail_id is, and only there")
-    if config.auth == "jwt" and not (config.jwt_issuer and config.jwt_audience):
-        raise ConfigError("auth", config.auth, "given together with jwt_issuer and jwt_audience, or be iam or none")
-    if config.application_profile_model and ":application-inference-profile/" not in config.model_id:
-        raise ConfigError(
-            "application_profile_model",
-            config.application_profile_model,
-            "null unless model_id is an application inference profile's ARN",
-        )
 
 
 def _text(value: object) -> str:

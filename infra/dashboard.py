@@ -40,11 +40,11 @@ class Dashboard(Construct):
 
 def _turns(metrics: AgentMetrics) -> list[cloudwatch.IWidget]:
     return [
-        _graph("Turns", metrics.total("Turns"), metrics.total("Failures"), metrics.total("ModelThrottled")),
+        _graph("Turns", *metrics.each("Turns"), metrics.total("Failures"), metrics.total("ModelThrottled")),
         _graph(
             "Latency, ms",
-            metrics.total("Duration", statistic="p50"),
-            metrics.total("Duration", statistic="p95"),
+            *metrics.each("Duration", statistic="p50"),
+            *metrics.each("Duration", statistic="p95"),
         ),
         _graph("Steps a turn", metrics.computed("steps / turns", "steps a turn", steps="Steps", turns="Turns")),
     ]

@@ -15,7 +15,7 @@ from infra.log_group import log_group
 # A turn is safe to repeat: Lambda's retries keep the request id, and a completed turn answers from what is stored.
 ASYNC_RETRIES = 2
 ASYNC_MAX_AGE = cdk.Duration.hours(1)
-FAILURES_KEPT = cdk.Duration.days(14)
+FAILURES_KEPT_DAYS = 14
 ALIAS = "live"
 
 
@@ -73,7 +73,7 @@ def _failure_queue(scope: Construct) -> sqs.Queue:
     return sqs.Queue(
         scope,
         "Failures",
-        retention_period=FAILURES_KEPT,
+        retention_period=cdk.Duration.days(FAILURES_KEPT_DAYS),
         encryption=sqs.QueueEncryption.SQS_MANAGED,
         enforce_ssl=True,
         removal_policy=cdk.RemovalPolicy.DESTROY,

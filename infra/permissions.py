@@ -44,24 +44,26 @@ class Place:
         return f"arn:{self.partition}:bedrock:{region}:{account}:{kind}/{name}"
 
 
-def model_statements(model_id: str, place: Place, *, application_profile_model: str | None = None) -> list[Statement]:
+def model_statements(
+    model_id: str, place: Place, *, application_profile_model: str | None = None, key: str = "model_id"
+) -> list[Statement]:
     """IAM statements to call one model: exactly what its id needs.
 
-    `application_profile_model` is the foundation model behind an application inference profile, whose ARN hides it.
-    Raises ConfigError for an ARN of a kind that Converse doesn't take.
+    `application_profile_model` is the foundation model behind an application inference profile, whose ARN hides it;
+    `key` is the key of cdk.json that the id came from. Raises ConfigError for an ARN of a kind that Converse doesn't take.
     """
     if not model_id.startswith("arn:"):
         if profile := re.fullmatch(GEOGRAPHY, model_id):
             return _profile(place.arn("inference-profile", model_id), profile["model"], place)
         return [_allow([place.arn("foundation-model", model_id, account="")])]
-    kind, _, name = _arn_parts(model_id)[5].partition("/")
+    kind, _, name = _arn_parts(model_id, key)[5].partition("/")
     if kind == "application-inference-profile":
         return _profile(model_id, application_profile_model or "*", place)
     if kind == "inference-profile" and (profile := re.fullmatch(GEOGRAPHY, name)):
         return _profile(model_id, profile["model"], place)
     if kind in WHOLE:
         return [_allow([model_id])]
-    raise ConfigError("model_id", model_id, "an ARN of an inference profile or of one of " + ", ".join(WHOLE))
+    raise ConfigError(key, model_id, "an ARN of an inference profile or of one of " + ", ".join(WHOLE))
 
 
 def guardrail_statements(guardrail_id: str, place: Place) -> list[Statement]:
@@ -70,19 +72,30 @@ def guardrail_statements(guardrail_id: str, place: Place) -> list[Statement]:
     return [{"Effect": "Allow", "Action": ["bedrock:ApplyGuardrail"], "Resource": [arn]}]
 
 
-def check_region(model_id: str, region: str) -> None:
+def secret_statements(name: str, place: Place) -> list[Statement]:
+    """The IAM statement to read one secret, given by its name or its whole ARN."""
+    # Secrets Manager ends an ARN with a hyphen and six characters of its own.
+    arn = (
+        name
+        if name.startswith("arn:")
+        else f"arn:{place.partition}:secretsmanager:{place.region}:{place.account}:secret:{name}-??????"
+    )
+    return [{"Effect": "Allow", "Action": ["secretsmanager:GetSecretValue"], "Resource": [arn]}]
+
+
+def check_region(model_id: str, region: str, *, key: str = "model_id") -> None:
     """Raises ConfigError where the model can't be called from the region, by what its id says."""
     if model_id.startswith("arn:"):
-        if _arn_parts(model_id)[3] != region:
-            raise ConfigError("model_id", model_id, f"in the region of the stack, {region}")
-        model_id = _arn_parts(model_id)[5].partition("/")[2]
+        if _arn_parts(model_id, key)[3] != region:
+            raise ConfigError(key, model_id, f"in the region of the stack, {region}")
+        model_id = _arn_parts(model_id, key)[5].partition("/")[2]
     profile = re.fullmatch(GEOGRAPHY, model_id)
     if not profile:
         return
     geography = profile["geography"]
     starts = SOURCES.get(geography, ("",))
     if not region.startswith(starts) or (geography == "global" and region.startswith(("us-gov-", "cn-"))):
-        raise ConfigError("model_id", model_id, f"a profile that {region} can call: {geography}. is for other regions")
+        raise ConfigError(key, model_id, f"a profile that {region} can call: {geography}. is for other regions")
 
 
 def _profile(arn: str, model: str, place: Place) -> list[Statement]:
@@ -98,8 +111,8 @@ def _allow(resources: list[str]) -> Statement:
     return {"Effect": "Allow", "Action": INVOKE, "Resource": resources}
 
 
-def _arn_parts(arn: str) -> list[str]:
+def _arn_parts(arn: str, key: str) -> list[str]:
     parts = arn.split(":", 5)
     if len(parts) != 6 or parts[2] != "bedrock":
-        raise ConfigError("model_id", arn, "an ARN of Bedrock")
+        raise ConfigError(key, arn, "an ARN of Bedrock")
     return parts

@@ -16,7 +16,14 @@ from infra.dashboard import Dashboard
 from infra.function import AgentFunction
 from infra.metrics import AgentMetrics
 from infra.outputs import add_outputs
-from infra.permissions import Place, check_region, guardrail_statements, model_statements
+from infra.permissions import (
+    Place,
+    Statement,
+    check_region,
+    guardrail_statements,
+    model_statements,
+    secret_statements,
+)
 from infra.queries import SavedQueries
 from infra.session_table import SessionTable
 from infra.test_events import ConsoleEvents
@@ -66,15 +73,14 @@ class AgentStack(cdk.Stack):
     def _grant_model(self, config: Config, role: iam.Role) -> list[str]:
         """Returns the resources that hold a wildcard."""
         place = Place(self.partition, self.region, self.account)
-        if not cdk.Token.is_unresolved(self.region):
-            check_region(config.model_id, self.region)
-        model = config.application_profile_model
-        statements = model_statements(config.model_id, place, application_profile_model=model)
-        if config.guardrail_id:
-            statements += guardrail_statements(config.guardrail_id, place)
+        region = None if cdk.Token.is_unresolved(self.region) else self.region
+        statements = _bedrock_statements(config, place, region) if config.model_provider == "bedrock" else []
+        if config.openai_api_key_secret:
+            statements += secret_statements(config.openai_api_key_secret, place)
         for statement in statements:
             role.add_to_policy(iam.PolicyStatement.from_json(statement))
-        return [resource for statement in statements for resource in statement["Resource"] if "*" in resource]
+        resources = [resource for statement in statements for resource in statement["Resource"]]
+        return [resource for resource in dict.fromkeys(resources) if "*" in resource]
 
     def _grant_tools(self, needs: list[ToolNeeds], role: iam.Role) -> None:
         for need in needs:
@@ -89,6 +95,18 @@ class AgentStack(cdk.Stack):
         alarms = Alarms(self, "Alarms", config, agent, metrics).alarms
         Dashboard(self, "Dashboard", config, metrics, alarms=alarms, table=sessions.table, group=agent.logs)
         SavedQueries(self, "Queries", config, agent.logs)
+
+
+def _bedrock_statements(config: Config, place: Place, region: str | None) -> list[Statement]:
+    """For each model and the guardrail; the models are checked against the region where it is known."""
+    statements: list[Statement] = []
+    for model_id in config.model_ids:
+        key = "model_id" if model_id == config.model_id else "fallback_model_ids"
+        if region:
+            check_region(model_id, region, key=key)
+        behind = config.application_profile_model if model_id == config.model_id else None
+        statements += model_statements(model_id, place, application_profile_model=behind, key=key)
+    return statements + (guardrail_statements(config.guardrail_id, place) if config.guardrail_id else [])
 
 
 def _environment(config: Config, sessions: SessionTable, needs: list[ToolNeeds]) -> dict[str, str]:

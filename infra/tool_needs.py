@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from aws_cdk import Fn
+
 
 @dataclass(frozen=True)
 class ToolNeeds:
@@ -32,7 +34,24 @@ class ToolNeeds:
     secrets: Mapping[str, str] = field(default_factory=dict)
 
 
-TOOL_NEEDS: Mapping[str, ToolNeeds] = {}
+# A table that is there already: its records are not this stack's to make or to delete.
+TICKETS_TABLE = "agent-tickets"
+TOOL_NEEDS: Mapping[str, ToolNeeds] = {
+    "tickets": ToolNeeds(
+        statements=(
+            {
+                "Effect": "Allow",
+                "Action": ["dynamodb:GetItem", "dynamodb:UpdateItem"],
+                "Resource": [
+                    Fn.sub(
+                        f"arn:${{AWS::Partition}}:dynamodb:${{AWS::Region}}:${{AWS::AccountId}}:table/{TICKETS_TABLE}"
+                    )
+                ],
+            },
+        ),
+        environment={"TICKETS_TABLE": TICKETS_TABLE},
+    ),
+}
 
 
 def needs_of(modules: Iterable[str] | None, known: Mapping[str, ToolNeeds]) -> list[ToolNeeds]:

@@ -8,21 +8,28 @@ import traceback
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from aws_lambda_powertools import Logger, Metrics
+from botocore.session import Session
 
 from agent import events
 from agent.adapters.aws import new_client, new_session
-from agent.adapters.bedrock import BedrockModel, Inference
+from agent.adapters.bedrock import BedrockModel, Inference, shown
 from agent.adapters.dynamodb import DynamoDBStore
 from agent.adapters.journal import PowertoolsJournal
+from agent.adapters.meter import DynamoDBMeter
+from agent.approvals import Approval
 from agent.callers import DIRECT, caller_of, new_session_id, session_key
 from agent.deadline import Deadline
 from agent.errors import AgentError, InternalError, NotFoundError
 from agent.loop import Limits
-from agent.sessions import Question, Sessions
+from agent.ports import Model
+from agent.requests import Approvals, approvals_of, chat_of
+from agent.reservations import Question
+from agent.sessions import Sessions
 from agent.settings import Settings
 from agent.toolbox import Toolbox, ToolLimits
 from agent.tools import load_tools
@@ -41,24 +48,20 @@ class App:
     sessions: Sessions
 
 
-def build(settings: Settings, logger: Logger, metrics: Metrics) -> App:
-    """The app with these settings. Raises MisconfiguredError, whose detail says what to fix."""
-    session = new_session()
-    threads = settings.max_parallel_tools
-    bedrock = new_client(session, "bedrock-runtime", connect_timeout=3, read_timeout=_MODEL_READ, connections=threads)
+def build(settings: Settings, local_key: str, logger: Logger, metrics: Metrics) -> App:
+    """The app with these settings; `local_key` is an API key for a laptop, where no secret is named.
+
+    Raises MisconfiguredError, whose detail says what to fix.
+    """
+    session, threads = new_session(), settings.max_parallel_tools
     dynamodb = new_client(session, "dynamodb", connect_timeout=0.5, read_timeout=1.4, connections=threads)
-    guardrail = (settings.guardrail_id, settings.guardrail_version) if settings.guardrail_id else None
-    inference = Inference(settings.max_tokens, settings.temperature, settings.top_p, guardrail)
-    limits = ToolLimits(
-        timeout_seconds=settings.tool_timeout_seconds,
-        result_max_chars=settings.tool_result_max_chars,
-        max_uses_per_step=settings.max_tool_uses_per_step,
-        max_parallel=settings.max_parallel_tools,
+    tool_limits = ToolLimits(
+        settings.tool_timeout_seconds, settings.tool_result_max_chars, settings.max_tool_uses_per_step, threads
     )
     sessions = Sessions(
-        model=BedrockModel(bedrock, settings.model_id, inference),
+        models=_models(settings, local_key, session),
         store=DynamoDBStore(dynamodb, settings.table_name),
-        toolbox=Toolbox(load_tools(settings.tools), limits),
+        toolbox=Toolbox(load_tools(settings.tools), tool_limits),
         journal=PowertoolsJournal(logger, metrics, settings.log_content),
         logger=logging.getLogger(logger.name),
         system=(Path(__file__).parent / "agent" / "system_prompt.md").read_text(encoding="utf-8"),
@@ -66,8 +69,46 @@ def build(settings: Settings, logger: Logger, metrics: Metrics) -> App:
         pairs=settings.history_pairs,
         ttl_seconds=settings.session_ttl_days * 24 * 60 * 60,
         new_id=lambda: secrets.token_hex(8),
+        approval_seconds=settings.approval_ttl_seconds,
+        meter=DynamoDBMeter(dynamodb, settings.table_name) if settings.caller_daily_tokens else None,
+        daily_tokens=settings.caller_daily_tokens or 0,
+        history_tokens=settings.history_tokens,
     )
     return App(settings, sessions)
+
+
+def _models(settings: Settings, local_key: str, session: Session) -> list[Model]:
+    """The models to ask, in order. Adapters that few use are imported where they are, since importing is most of a cold start."""
+    inference = Inference(
+        max_tokens=settings.max_tokens,
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        guardrail=(settings.guardrail_id, settings.guardrail_version) if settings.guardrail_id else None,
+        request_fields=settings.model_request_fields,
+        prompt_caching=settings.prompt_caching == "auto",
+    )
+    ids = list(dict.fromkeys((settings.model_id, *settings.fallback_model_ids)))
+    threads = settings.max_parallel_tools
+    models: list[Model]
+    if settings.model_provider == "openai":
+        from agent.adapters.openai import OpenAIModel
+        from agent.adapters.secrets import Secret
+
+        key: Callable[[], str] = partial(str, local_key)
+        if settings.openai_api_key_secret:
+            client = new_client(session, "secretsmanager", connect_timeout=1, read_timeout=3, connections=1)
+            key = Secret(client, settings.openai_api_key_secret)
+        models = [OpenAIModel(settings.openai_base_url, each, key, inference) for each in ids]
+    else:
+        client = new_client(
+            session, "bedrock-runtime", connect_timeout=3, read_timeout=_MODEL_READ, connections=threads
+        )
+        models = [BedrockModel(client, each, inference.for_model(each, settings.model_id)) for each in ids]
+    if settings.model_tool_use == "react":
+        from agent.adapters.react import ReActModel
+
+        models = [ReActModel(model) for model in models]
+    return models
 
 
 class Function:
@@ -83,9 +124,11 @@ class Function:
         self._journal = PowertoolsJournal(self._logger, metrics, log_content=False)
         self._app: App | None = None
         if settings:
-            self._app, self._failure = _attempt(lambda: build(settings, self._logger, metrics))
+            self._app, self._failure = _attempt(
+                lambda: build(settings, environment.get("OPENAI_API_KEY", ""), self._logger, metrics)
+            )
         if self._failure:
-            self._journal.failure(self._failure, environment.get("MODEL_ID", ""), request_id="")
+            self._journal.failure(self._failure, shown(environment.get("MODEL_ID", "")), request_id="")
 
     def answer(self, event: object, context: Any) -> tuple[dict[str, Any] | None, AgentError | None]:
         """The response to an event, or the error to raise from the handler itself."""
@@ -98,10 +141,10 @@ class Function:
         if request:
             answer, error = _attempt(lambda: self._http(request, invocation, context))
         elif error is None:
-            answer, error = _attempt(lambda: self._chat(event, None, invocation, context))
+            answer, error = _attempt(lambda: self._direct(event, invocation, context))
         if error is None:
             return answer, None
-        self._journal.failure(error, self._app.settings.model_id if self._app else "", invocation)
+        self._journal.failure(error, shown(self._app.settings.model_id) if self._app else "", invocation)
         body = events.error_body(error, invocation)
         if request:
             origins = self._app.settings.cors_origins if self._app else ()
@@ -130,12 +173,36 @@ class Function:
                 app.sessions.forget(key)
                 return events.http_response(request, 204, None, origins)
             case _:
-                raise NotFoundError("Nothing in this session waits for approval.")
+                said = approvals_of(events.body_of(request), found.session_id)
+                answer = self._approve(said, request, context)
         return events.http_response(request, 200, answer, origins)
+
+    def _direct(self, event: object, invocation: str, context: Any) -> dict[str, Any]:
+        if isinstance(event, dict) and "approvals" in event and "question" not in event:
+            return self._approve(approvals_of(event), None, context)
+        return self._chat(event, None, invocation, context)
+
+    def _approve(self, said: Approvals, request: events.HttpRequest | None, context: Any) -> dict[str, Any]:
+        app = self._running()
+        approver = caller_of(request.context, app.settings.caller_identity) if request else DIRECT
+        caller = approver if said.caller is None else said.caller
+        # whoever may invoke the function itself may name any session
+        if request and caller != approver and approver not in app.settings.approvers:
+            raise NotFoundError("Nothing in this session waits for approval.")
+        return app.sessions.approve(
+            Approval(
+                key=session_key(caller, said.session_id),
+                session_id=said.session_id,
+                caller=caller,
+                approver=approver,
+                verdicts=said.verdicts,
+                deadline=_deadline(request, context, app.settings.http_timeout_seconds),
+            )
+        )
 
     def _chat(self, value: object, request: events.HttpRequest | None, invocation: str, context: Any) -> dict[str, Any]:
         app = self._running()
-        chat = events.chat_of(value)
+        chat = chat_of(value)
         caller = caller_of(request.context, app.settings.caller_identity) if request else DIRECT
         request_id = chat.request_id or invocation
         session_id = chat.session_id or new_session_id(caller, request_id)
@@ -157,15 +224,8 @@ class Function:
 
 
 def _deadline(request: events.HttpRequest | None, context: Any, http_seconds: float) -> Deadline:
-    """The function's own end less the reserve, and for API Gateway what is left of its patience, if that ends earlier."""
     left = (context.get_remaining_time_in_millis() / 1000 if context else _NO_CONTEXT) - _RESERVE
-    if request and not request.is_function_url:
-        now = time.time()
-        started = request.started
-        if started is None or not now - http_seconds <= started <= now:
-            started = now  # a sample event, or a clock that is not ours
-        left = min(left, started + http_seconds - now)
-    return Deadline.after(left)
+    return Deadline.after(left if request is None else events.seconds_left(request, left, http_seconds, time.time()))
 
 
 def _attempt(call: Callable[[], T]) -> tuple[T | None, AgentError | None]:

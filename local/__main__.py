@@ -1,21 +1,28 @@
-"""The command line: python -m local demo | ask | chat | serve | event."""
+"""The command line: python -m local demo | ask | chat | serve | event | replay | export."""
 
 import argparse
 import io
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from local.chat import ask, chat
+from local.chat import ask, chat, decide
 from local.demo import EVENTS, SETTINGS, run_demo
 from local.events import read_event, run_events
+from local.options import (
+    DEFAULT_KEEP,
+    add_decisions,
+    keep_option,
+    port,
+    session_option,
+    shared_options,
+    source_options,
+)
 from local.problem import ProblemError
 from local.screen import Screen
 from local.serve import serve
 from local.stack import Choices, local_stack
-
-DEFAULT_KEEP = Path(".sessions.json")
+from local.stored import Source, export_stored, replay_stored
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,19 +47,20 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m local", description="Run the function on this machine, with stand-ins for what it uses of AWS."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    shared, keeping, session = _shared_options(), _keep_option(), _session_option()
+    shared, keeping, session = shared_options(), keep_option(), session_option()
 
     def add(name: str, text: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
         return commands.add_parser(name, help=text, description=text, parents=[shared, *parents])
 
     add("demo", "Run the sample events and show the session table.").set_defaults(run=_demo)
     asking = add("ask", "Ask one question; only the answer goes to standard output.", keeping, session)
-    asking.add_argument("question", metavar="QUESTION")
+    asking.add_argument("question", metavar="QUESTION", nargs="?")
+    add_decisions(asking)
     asking.add_argument("--json", action="store_true", help="print the whole answer as JSON")
     asking.set_defaults(run=_ask)
     add("chat", "Talk to the function.", keeping, session).set_defaults(run=_chat)
     serving = add("serve", "Put the function behind HTTP, on this machine only.", keeping)
-    serving.add_argument("--port", type=_port, default=8000, help="0 takes a free one (default: 8000)")
+    serving.add_argument("--port", type=port, default=8000, help="0 takes a free one (default: 8000)")
     serving.add_argument(
         "--cors", metavar="ORIGIN", action="append", default=[], help="allow a web page's origin, or *"
     )
@@ -60,52 +68,23 @@ def build_parser() -> argparse.ArgumentParser:
     sending = add("event", "Send events as they are and print the results.")
     sending.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a JSON file, or - for standard input")
     sending.set_defaults(run=_event)
+    text = "Run stored turns again with the model's recorded answers and today's tools, and show what differs."
+    again = commands.add_parser("replay", help=text, description=text, parents=[source_options()])
+    again.add_argument("--run-side-effects", action="store_true", help="run tools with side effects too")
+    again.add_argument("--json", action="store_true", help="print what was found as JSON")
+    again.set_defaults(run=_replay)
+    text = "Write the model's recorded answers as a script, to be played with --script."
+    writing = commands.add_parser("export", help=text, description=text, parents=[source_options()])
+    writing.add_argument("--output", metavar="FILE", type=Path, help="where to write it (default: standard output)")
+    writing.set_defaults(run=_export)
     return parser
-
-
-def _shared_options() -> argparse.ArgumentParser:
-    options = argparse.ArgumentParser(add_help=False)
-    model = options.add_mutually_exclusive_group()
-    model.add_argument("--aws", action="store_true", help="ask real Bedrock, with your credentials and at your cost")
-    model.add_argument("--script", metavar="FILE", type=Path, help="let the model play a script of replies and errors")
-    options.add_argument("--model", metavar="ID", help="the model id (with --aws, that of cdk.json by default)")
-    options.add_argument(
-        "--set", metavar="NAME=VALUE", type=_setting, action="append", default=[], help="a setting of the function"
-    )
-    options.add_argument("--logs", action="store_true", help="show the function's log on standard error")
-    return options
-
-
-def _keep_option() -> argparse.ArgumentParser:
-    option = argparse.ArgumentParser(add_help=False)
-    text = f"keep the sessions between runs in a file (default: {DEFAULT_KEEP})"
-    option.add_argument("--keep", metavar="FILE", type=Path, nargs="?", const=DEFAULT_KEEP, help=text)
-    return option
-
-
-def _session_option() -> argparse.ArgumentParser:
-    option = argparse.ArgumentParser(add_help=False)
-    option.add_argument("--session", metavar="ID", help="the session to go on with")
-    return option
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not re.fullmatch("[A-Z][A-Z0-9_]*", name):
-        raise argparse.ArgumentTypeError(f"{text!r} must be NAME=VALUE, such as HISTORY_PAIRS=3")
-    return name, value
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a number from 0 to 65535")
-    return int(text)
 
 
 def _choices(arguments: argparse.Namespace, **settings: str) -> Choices:
     return Choices(
         settings={**settings, **dict(arguments.set)},
         aws=arguments.aws,
+        model_url=arguments.model_url,
         model_id=arguments.model,
         script=arguments.script,
         keep=getattr(arguments, "keep", None),
@@ -122,23 +101,27 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 def _ask(arguments: argparse.Namespace) -> int:
     out, details = sys.stdout, Screen(sys.stderr)
+    question, session, verdicts = arguments.question, arguments.session, dict(arguments.verdicts)
+    if (question is None) == (not verdicts):
+        raise ProblemError("Either a question or decisions (--approve, --deny) must be given.")
+    if verdicts and not session:
+        raise ProblemError("--approve and --deny need --session, the session that waits.")
+
+    def say(text: str) -> None:
+        print(text, file=out)
+
     with local_stack(_choices(arguments), on_record=details.tool_use) as stack:
         details.line(stack.banner, "dim")
-        return ask(
-            stack,
-            arguments.question,
-            arguments.session,
-            as_json=arguments.json,
-            details=details,
-            say=lambda text: print(text, file=out),
-        )
+        if verdicts:
+            return decide(stack, session, verdicts, as_json=arguments.json, details=details, say=say)
+        return ask(stack, question, session, as_json=arguments.json, details=details, say=say)
 
 
 def _chat(arguments: argparse.Namespace) -> int:
     screen = Screen(sys.stdout)
     with local_stack(_choices(arguments), on_record=screen.tool_use) as stack:
         screen.line(stack.banner, "yellow")
-        return chat(stack, screen, arguments.session)
+        return chat(stack, screen, arguments.session, may_approve=sys.stdin.isatty())
 
 
 def _serve(arguments: argparse.Namespace) -> int:
@@ -153,6 +136,45 @@ def _event(arguments: argparse.Namespace) -> int:
     with local_stack(_choices(arguments)) as stack:
         print(stack.banner, file=sys.stderr)
         return 1 if run_events(stack, events) else 0
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    out = sys.stdout
+    return replay_stored(
+        _source(arguments),
+        Screen(out),
+        run_side_effects=arguments.run_side_effects,
+        say_json=(lambda text: print(text, file=out)) if arguments.json else None,
+    )
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    out, details = sys.stdout, Screen(sys.stderr)
+
+    def say(text: str) -> None:
+        if arguments.output is None:
+            print(text, file=out)
+            return
+        try:
+            arguments.output.write_text(f"{text}\n", encoding="utf-8")
+        except OSError as error:
+            raise ProblemError(f"The script {arguments.output} can't be written: {error.strerror}.") from error
+
+    return export_stored(_source(arguments), details, say)
+
+
+def _source(arguments: argparse.Namespace) -> Source:
+    if arguments.aws != (arguments.table is not None):
+        raise ProblemError("--aws and --table NAME go together: they name the real session table.")
+    if arguments.aws and arguments.keep:
+        raise ProblemError("Sessions come from --keep FILE or from --aws, not from both.")
+    return Source(
+        session=arguments.session,
+        turn=arguments.turn,
+        keep=arguments.keep or DEFAULT_KEEP,
+        table=arguments.table,
+        settings=dict(arguments.set),
+    )
 
 
 if __name__ == "__main__":

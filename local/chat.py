@@ -3,8 +3,9 @@
 import contextlib
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from local.approving import Verdict, settle, waiting
 from local.screen import Screen, describe_failure, failed
 from local.stack import Stack
 
@@ -20,11 +21,33 @@ def ask(
 ) -> int:
     """Ask one question; `say` gets the answer alone, `details` the tokens. Returns the exit code."""
     event = {"question": question} | ({"session_id": session_id} if session_id else {})
-    result, succeeded = stack.function.invoke(event)
+    return _send(stack, event, as_json=as_json, details=details, say=say)
+
+
+def decide(
+    stack: Stack,
+    session_id: str,
+    verdicts: Mapping[str, Verdict],
+    *,
+    as_json: bool,
+    details: Screen,
+    say: Callable[[str], None],
+) -> int:
+    """Approve or deny, by tool use id, what a session waits for; the rest is as in `ask`."""
+    event = {"session_id": session_id, "approvals": dict(verdicts)}
+    return _send(stack, event, as_json=as_json, details=details, say=say)
+
+
+def _send(stack: Stack, event: object, *, as_json: bool, details: Screen, say: Callable[[str], None]) -> int:
+    result, succeeded = stack.invoke(event)
     if failed(result, succeeded):
         details.line(describe_failure(result), "bold red")
         return 1
-    stack.save()
+    approvals = result.get("approvals", [])
+    for each in approvals:
+        details.waits(each)
+    if approvals:
+        details.line(_how_to_approve(stack, result["session_id"]), "yellow")
     if as_json:
         say(json.dumps(result, ensure_ascii=False, indent=2))
         return 0
@@ -33,34 +56,55 @@ def ask(
     return 0
 
 
-def chat(stack: Stack, screen: Screen, session_id: str | None, read_line: Callable[[str], str] = input) -> int:
-    """Ask until the user leaves. Returns the exit code."""
+def _how_to_approve(stack: Stack, session: str) -> str:
+    if not stack.keep:
+        return "The session ends here, so this can't be approved. With --keep it could, and `chat` asks at once."
+    return f"The same command with --session {session} --approve ID, or --deny ID=WHY, instead of the question decides."
+
+
+def chat(
+    stack: Stack,
+    screen: Screen,
+    session_id: str | None,
+    read_line: Callable[[str], str] = input,
+    *,
+    may_approve: bool = True,
+) -> int:
+    """Ask until the user leaves. Returns the exit code.
+
+    With `may_approve` it is a person who types, who is asked about tool uses that need a yes.
+    """
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 - editing and history in input()
     session = session_id or f"chat-{secrets.token_hex(4)}"
     screen.line(f"Session {session}. /help lists what else can be typed.")
+    answer_of = read_line if may_approve else None
+    shown = ""
     try:
         while True:
+            if session != shown:  # something may wait since an earlier run
+                settle(stack, screen, session, waiting(stack, session), answer_of)
+                shown = session
             line = read_line("you> ").strip()
             if line.startswith("/"):
                 session = _command(stack, screen, line, session)
                 if not session:
                     return 0
             elif line:
-                _turn(stack, screen, line, session)
+                _turn(stack, screen, line, session, answer_of)
     except (EOFError, KeyboardInterrupt):
         screen.line()
         return 0
 
 
-def _turn(stack: Stack, screen: Screen, question: str, session: str) -> None:
-    result, succeeded = stack.function.invoke({"question": question, "session_id": session})
+def _turn(stack: Stack, screen: Screen, question: str, session: str, answer_of: Callable[[str], str] | None) -> None:
+    result, succeeded = stack.invoke({"question": question, "session_id": session})
     if failed(result, succeeded):
         screen.failure(result)
         return
     screen.answer(result)
     screen.tokens(result)
-    stack.save()
+    settle(stack, screen, session, result.get("approvals", []), answer_of)
 
 
 def _command(stack: Stack, screen: Screen, line: str, session: str) -> str:

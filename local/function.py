@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -42,6 +42,18 @@ class LambdaContext:
 Handler = Callable[[Any, LambdaContext], Any]
 
 
+@contextlib.contextmanager
+def importable(root: Path = LAMBDA) -> Iterator[None]:
+    """Within the context, the modules of `root` can be imported as the function imports them; no .pyc is written."""
+    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    sys.path.insert(0, str(root))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(root))
+        sys.dont_write_bytecode = writes_bytecode
+
+
 class LocalFunction:
     """`handler.lambda_handler` of `root`, loaded at the first event: the environment must be set by then.
 
@@ -58,6 +70,7 @@ class LocalFunction:
         show_logs: bool = False,
     ) -> None:
         self._root = root
+        self._was_importable = str(root) in sys.path
         self._timeout_seconds = timeout_seconds
         self._logs = _Logs(on_record, logging.NOTSET if show_logs else logging.ERROR)
         self._lock = threading.Lock()
@@ -77,8 +90,9 @@ class LocalFunction:
         if self._seen is not None:
             sys.modules.pop("handler", None)
             sys.modules.update(self._modules_before)
-        with contextlib.suppress(ValueError):
-            sys.path.remove(str(self._root))
+        if not self._was_importable:
+            with contextlib.suppress(ValueError):
+                sys.path.remove(str(self._root))
 
     def invoke(self, event: Any) -> tuple[Any, bool]:
         """The function's result and True, or Lambda's error object (errorType, errorMessage) and False."""

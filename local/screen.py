@@ -40,7 +40,7 @@ class Screen:
         """A tool use, where the function's log record tells of one; what went in is known with LOG_CONTENT alone."""
         if record.getMessage() == "tool use":
             fields = vars(record)
-            given = f"  {json.dumps(fields['input'], ensure_ascii=False)}" if "input" in fields else ""
+            given = f"  {exact_json(fields['input'])}" if "input" in fields else ""
             text = f"{fields['gen_ai.tool.name']}  {fields['status']}  {fields['milliseconds']} ms{given}"
             self.labelled("tool", text, "green" if fields["status"] == "success" else "red")
 
@@ -49,6 +49,11 @@ class Screen:
         self.labelled("answer", str(answer.get("answer")), "cyan")
         if answer.get("stop_reason") != "end_turn":
             self.labelled("stopped", str(answer.get("stop_reason")), "yellow")
+
+    def waits(self, approval: Mapping[str, Any]) -> None:
+        """A tool use that waits for a person's yes: just what would run, and nothing of it hidden."""
+        self.labelled("waits", f"{approval['tool']}  {exact_json(approval['input'])}", "yellow")
+        self.labelled("", f"{approval['tool_use_id']}, until {approval['expires_at']}", "dim")
 
     def tokens(self, answer: Mapping[str, Any]) -> None:
         """Steps and tokens of an answer, in a line."""
@@ -86,6 +91,12 @@ def _cut(text: str, columns: int) -> Text:
     cut = Text(" ".join(text.split()))
     cut.truncate(columns, overflow="ellipsis")
     return cut
+
+
+def exact_json(value: Any) -> str:
+    """The value as JSON in one line; signs that would hide or turn around others are written as their codes."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in text)
 
 
 def failed(result: Any, succeeded: bool) -> bool:

@@ -23,9 +23,7 @@ def serve(
 
     def invoke(event: dict[str, Any]) -> tuple[Any, bool]:
         with one_at_a_time:  # a file must not be written while the table changes
-            outcome = stack.function.invoke(event)
-            stack.save()
-        return outcome
+            return stack.invoke(event)
 
     def listen(method: str, path: str, status: int, seconds: float) -> None:
         screen.line(f"{method} {path}  {status}  {seconds * 1000:.0f} ms", "green" if status < 400 else "red")

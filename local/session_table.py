@@ -15,6 +15,9 @@ from local.problem import ProblemError
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+Item = dict[str, Any]
+"""A stored turn in DynamoDB's own JSON."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -56,6 +59,10 @@ class SessionTable:
         """All stored turns, oldest first."""
         return sorted((_row(item) for item in self._items()), key=lambda row: (row.created_at, row.turn))
 
+    def items(self, session_id: str) -> list[Item]:
+        """The items of a session, oldest turn first."""
+        return stored_items(self._client, self._name, session_id)
+
     def forget(self, session_id: str) -> None:
         """Delete all turns of a directly invoked session."""
         for row in self.rows():
@@ -86,9 +93,20 @@ class SessionTable:
         except (ValueError, LookupError, TypeError, ClientError, ParamValidationError) as error:
             raise ProblemError(f"{path} holds no sessions kept by this command: delete it or name another.") from error
 
-    def _items(self) -> list[dict[str, Any]]:
+    def _items(self) -> list[Item]:
         pages = self._client.get_paginator("scan").paginate(TableName=self._name)
         return [item for page in pages for item in page["Items"]]
+
+
+def stored_items(client: "DynamoDBClient", name: str, session_id: str) -> list[Item]:
+    """The items of a session in the table of that name, oldest turn first. Raises what the client raises."""
+    pages = client.get_paginator("query").paginate(
+        TableName=name,
+        KeyConditionExpression="session_id = :session",
+        ExpressionAttributeValues={":session": {"S": session_id}},
+        ConsistentRead=True,
+    )
+    return [item for page in pages for item in page["Items"]]
 
 
 def _row(item: Mapping[str, Mapping[str, str]]) -> Row:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import boto3
 import botocore.session
@@ -32,6 +33,7 @@ class Choices:
 
     settings: Mapping[str, str] = field(default_factory=dict)
     aws: bool = False
+    model_url: str | None = None
     model_id: str | None = None
     script: Path | None = None
     keep: Path | None = None
@@ -47,6 +49,13 @@ class Stack:
     sessions: SessionTable
     banner: str
     keep: Path | None
+
+    def invoke(self, event: Any) -> tuple[Any, bool]:
+        """The function's outcome. Sessions are kept whatever it is: what a tool has done must not be done again."""
+        try:
+            return self.function.invoke(event)
+        finally:
+            self.save()
 
     def save(self) -> None:
         """Keep the sessions, if that was chosen."""
@@ -69,13 +78,15 @@ def local_stack(choices: Choices, *, on_record: Callable[[logging.LogRecord], No
         environment["NO_PROXY"] = environment["no_proxy"] = _no_proxy()
         if choices.aws:
             banner = _use_bedrock(environment, choices.model_id or _deployed_model())
+        elif choices.model_url is not None:
+            banner = _use_endpoint(environment, choices.model_url, choices.model_id)
         else:
             model, banner = _model(choices.script)
             server = closing.enter_context(BedrockServer(model))
             _use_stand_in(environment, server.url, choices.model_id or "local.offline-v1")
         region = environment["AWS_DEFAULT_REGION"]
         environment["AWS_ENDPOINT_URL_DYNAMODB"] = f"https://dynamodb.{region}.amazonaws.com"
-        closing.enter_context(_environment({**environment, **choices.settings}))
+        closing.enter_context(process_environment({**environment, **choices.settings}))
         closing.enter_context(mock_aws(config=_moto_config(choices.aws)))
         client = boto3.client("dynamodb", region_name=region, aws_access_key_id="local", aws_secret_access_key="local")
         sessions = SessionTable(client, _TABLE)
@@ -95,12 +106,25 @@ def _model(script: Path | None) -> tuple[Model, str]:
 
 
 def _use_stand_in(environment: dict[str, str], url: str, model_id: str) -> None:
+    _leave_aws(environment)
+    environment.update(MODEL_PROVIDER="bedrock", MODEL_ID=model_id, AWS_ENDPOINT_URL_BEDROCK_RUNTIME=url)
+
+
+def _use_endpoint(environment: dict[str, str], url: str, model_id: str | None) -> str:
+    """The key stays where it is, in the caller's own environment."""
+    if not model_id:
+        raise ProblemError("--model-url needs --model, the model's name at that endpoint.")
+    _leave_aws(environment)
+    environment.pop("OPENAI_API_KEY_SECRET", None)
+    environment.update(MODEL_PROVIDER="openai", MODEL_ID=model_id, OPENAI_BASE_URL=url)
+    return f"{model_id} answers, at the endpoint that you chose. Sessions stay on this machine."
+
+
+def _leave_aws(environment: dict[str, str]) -> None:
     """Nothing of the developer's AWS settings reaches the function."""
     for name in [name for name in environment if name.startswith("AWS_")]:
         del environment[name]
     environment.update(
-        MODEL_ID=model_id,
-        AWS_ENDPOINT_URL_BEDROCK_RUNTIME=url,
         AWS_ACCESS_KEY_ID="local",
         AWS_SECRET_ACCESS_KEY="local",
         AWS_REGION=_REGION,
@@ -121,7 +145,7 @@ def _use_bedrock(environment: dict[str, str], model_id: str) -> str:
         raise ProblemError("No AWS credentials are found: `aws configure` or `aws sso login` makes some.")
     # The endpoint that local_stack sets for DynamoDB must hold whatever the profile says, or sessions would leave.
     environment.update(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="false", AWS_ACCOUNT_ID_ENDPOINT_MODE="disabled")
-    environment.update(MODEL_ID=model_id, AWS_REGION=region, AWS_DEFAULT_REGION=region)
+    environment.update(MODEL_PROVIDER="bedrock", MODEL_ID=model_id, AWS_REGION=region, AWS_DEFAULT_REGION=region)
     return f"{model_id} on Amazon Bedrock in {region} answers, at your account's cost. Sessions stay on this machine."
 
 
@@ -142,7 +166,8 @@ def _no_proxy() -> str:
 
 
 @contextmanager
-def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
+def process_environment(wanted: Mapping[str, str]) -> Iterator[None]:
+    """Within the context, the environment of this process is just this."""
     before = dict(os.environ)
     os.environ.clear()
     os.environ.update(wanted)

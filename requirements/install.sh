@@ -1,10 +1,12 @@
 #!/bin/sh
-# Makes .venv if it isn't there and installs one lock into it, hashes checked: install.sh local|dev STAMP
+# Makes the environment of a stamp's folder if it isn't there and installs one lock into it, hashes checked:
+# install.sh local|dev|foreign STAMP
 # PYTHON picks the interpreter. POSIX sh, since macOS and Debian agree on nothing more.
 set -eu
 lock=$1 stamp=$2
 cd "$(dirname "$0")/.."
-python=.venv/bin/python
+venv=$(dirname "$stamp")
+python=$venv/bin/python
 
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 stop() { echo "$*" >&2; exit 1; }
@@ -24,19 +26,19 @@ find_python() {
     stop "This needs Python 3.11 or newer, and none is on the PATH: install one, or name it with PYTHON=/path/to/python3."
 }
 
-if ! new_enough $python; then
+if ! new_enough "$python"; then
     base=$(find_python)
     version=$("$base" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     "$base" -c 'import ensurepip, venv' >/dev/null 2>&1 ||
         stop "This Python $version can't make virtual environments: on Debian and Ubuntu, apt install python3-venv (or python$version-venv)."
-    echo "Making .venv with Python $version"
-    "$base" -m venv --clear .venv
+    echo "Making $venv with Python $version"
+    "$base" -m venv --clear "$venv"
 fi
 
 count=$(grep -c '==' "requirements/$lock.lock")
-echo "Installing requirements/$lock.lock into .venv (up to $count packages, hashes checked)"
+echo "Installing requirements/$lock.lock into $venv (up to $count packages, hashes checked)"
 # Python compiles what is imported when it is; compiling everything here takes longer than all the rest.
-$python -m pip install -qq --disable-pip-version-check --no-compile --require-hashes -r "requirements/$lock.lock" ||
+"$python" -m pip install -qq --disable-pip-version-check --no-compile --require-hashes -r "requirements/$lock.lock" ||
     stop "The packages of requirements/$lock.lock could not be installed: the lines above say why."
-rm -f ".venv/$lock"-*.stamp
+rm -f "$venv/$lock"-*.stamp
 touch "$stamp"

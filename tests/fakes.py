@@ -178,7 +178,8 @@ class FakeStore:
         self._called("reserve")
         standing = self.items.get((turn.key, turn.turn))
         is_ours = standing and replacing and standing.lease_id in (replacing.lease_id, "")
-        if not (standing is replacing is None or (is_ours and standing and standing.status == RUNNING)):
+        is_as_seen = is_ours and standing and replacing and standing.status == replacing.status
+        if not (standing is replacing is None or is_as_seen):
             raise SessionBusyError(retry_after=seconds_left(standing.lease_until if standing else 0, now))
         self.items[turn.key, turn.turn] = copy.deepcopy(turn)
 
@@ -235,9 +236,13 @@ class FakeJournal:
     tool_uses: list[tuple[str, ToolRecord]] = field(default_factory=list)
     turns: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
+    approvals: list[tuple[str, str, str, bool, str]] = field(default_factory=list)
 
     def tool_use(self, session_id: str, record: ToolRecord) -> None:
         self.tool_uses.append((session_id, record))
+
+    def approval(self, session_id: str, tool_use_id: str, tool: str, approved: bool, by: str) -> None:
+        self.approvals.append((session_id, tool_use_id, tool, approved, by))
 
     def turn(self, answer: dict[str, Any], question: str, request_id: str, caller: str, seconds: float) -> None:
         more = {"question": question, "request_id": request_id, "caller": caller, "seconds": seconds}

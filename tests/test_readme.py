@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agent import errors, events, loop, toolbox
-from agent.adapters import bedrock, items, journal
+from agent import endings, errors, events, requests, toolbox
+from agent.adapters import bedrock, fitting, journal
 from agent.errors import AgentError
 from agent.settings import Settings
 from agent.tool import Tool
@@ -71,7 +71,7 @@ def test_the_settings_table_tells_the_defaults() -> None:
 
 
 def shown(value: object) -> str:
-    return "unset" if value in (None, (), "") else str(value).lower()
+    return "unset" if value in (None, (), "", {}) else str(value).lower()
 
 
 def test_the_settings_table_tells_what_is_allowed() -> None:
@@ -84,7 +84,7 @@ def test_the_settings_table_tells_what_is_allowed() -> None:
         elif method == "choice":
             expected = " or ".join(others[-1])
         else:
-            expected = "names" if method == "names" else "a text"
+            expected = {"names": "names", "json_object": "a JSON object", "url": "a URL"}.get(method, "a text")
         assert rows[name][1] == expected, name
 
 
@@ -104,11 +104,11 @@ def test_the_route_table_is_that_of_the_code() -> None:
 @pytest.mark.parametrize(
     ("limit", "number"),
     [
-        ("question", f"{events._MAX_QUESTION_CHARS:,} characters"),
+        ("question", f"{requests._MAX_QUESTION_CHARS:,} characters"),
         ("body", f"{events._MAX_BODY_BYTES // 1_000_000} MB"),
-        ("answer", f"{loop._MAX_ANSWER_CHARS:,} characters"),
-        ("stored turn", f"{items.LARGEST_ITEM:,} bytes"),
-        ("stored turn", f"{items._KEPT_OF_RESULT:,} characters"),
+        ("answer", f"{endings._MAX_ANSWER_CHARS:,} characters"),
+        ("stored turn", f"{fitting.LARGEST_ITEM:,} bytes"),
+        ("stored turn", f"{fitting._KEPT_OF_RESULT:,} characters"),
         ("attempts of a model call", f"{bedrock.ATTEMPTS},"),
         ("time of a tool use", f"While {toolbox._MAX_HANGING} such threads"),
     ],
@@ -180,7 +180,8 @@ def test_the_tool_of_the_readme_takes_ten_lines() -> None:
 
 
 def test_every_dependency_has_its_reason() -> None:
-    files = [(ROOT / "requirements" / f"{name}.in").read_text(encoding="utf-8") for name in ("runtime", "local", "dev")]
+    lists = [*(ROOT / "requirements").glob("*.in"), *(ROOT / "lambda/agent/tools").glob("*.in")]
+    files = [path.read_text(encoding="utf-8") for path in lists]
     wanted = {line.strip() for line in "\n".join(files).splitlines() if line.strip() and line[0] not in "#-"}
     told = {name: row for name, row in table(CONTRIBUTING, "package").items() if not name.startswith("**")}
     assert told.keys() == wanted

@@ -6,7 +6,6 @@ Here is the one table from an error's code to its HTTP status.
 import base64
 import binascii
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from agent.errors import AgentError, InvalidRequestError, MethodNotAllowedError, NotFoundError, PayloadTooLargeError
-from agent.messages import clean_text
+from agent.requests import HINT, checked_id
 
 STATUS = {
     "invalid_request": 400,
@@ -42,19 +41,7 @@ ROUTES = {
     "GET /health": "health",
 }
 _MAX_BODY_BYTES = 1_000_000
-_MAX_QUESTION_CHARS = 100_000
 _NO_CLOCK = 1e15  # milliseconds; no gateway's clock is that far from the epoch
-_ID = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
-_HINT = 'Send {"question": "...", "session_id": "..."}; session_id is optional.'
-
-
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """A checked direct event or body of POST /chat; None where the client left an id out."""
-
-    question: str
-    session_id: str | None
-    request_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +106,19 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def seconds_left(request: HttpRequest, left: float, http_seconds: float, now: float) -> float:
+    """What a request has of the function's seconds that are left: of API Gateway's patience, if that ends earlier.
+
+    The gateway's clock starts before ours; one that can't be right (a sample event's) counts as now (epoch seconds).
+    """
+    if request.is_function_url:
+        return left
+    started = request.started
+    if started is None or not now - http_seconds <= started <= now:
+        started = now
+    return min(left, started + http_seconds - now)
+
+
 def is_warm_up(event: object) -> bool:
     """Whether the event only keeps the function warm."""
     return isinstance(event, dict) and (event.get("source") == "aws.events" or event.get("warmer") is True)
@@ -143,7 +143,7 @@ def match(request: HttpRequest) -> Matched:
         raise MethodNotAllowedError(f"This route takes {' and '.join(methods)}.", allowed=(*methods, "OPTIONS"))
     session_id = found[key].get("{session_id}", "")
     if session_id:
-        _checked_id(session_id, "session_id")
+        checked_id(session_id, "session_id")
     return Matched(ROUTES[key], session_id)
 
 
@@ -162,7 +162,7 @@ def _routes_at(segments: list[str]) -> dict[str, dict[str, str]]:
 def body_of(request: HttpRequest) -> object:
     """The JSON value of the body. Raises InvalidRequestError or PayloadTooLargeError."""
     if not isinstance(request.body, str):
-        raise InvalidRequestError(f"The request has no JSON body. {_HINT}")
+        raise InvalidRequestError(f"The request has no JSON body. {HINT}")
     data = request.body.encode("utf-8", "surrogatepass")
     if len(data) > _MAX_BODY_BYTES * (4 / 3 if request.is_base64 else 1) + 4:
         raise PayloadTooLargeError("The body is larger than 1 MB.")
@@ -175,33 +175,11 @@ def body_of(request: HttpRequest) -> object:
             data.decode("utf-8", "surrogatepass" if not request.is_base64 else "strict"), parse_constant=_refuse
         )
     except (binascii.Error, ValueError, RecursionError):
-        raise InvalidRequestError(f"The body is not JSON in UTF-8. {_HINT}") from None
+        raise InvalidRequestError(f"The body is not JSON in UTF-8. {HINT}") from None
 
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
-
-
-def chat_of(value: object) -> Chat:
-    """The checked chat request of a direct event or body. Raises InvalidRequestError or PayloadTooLargeError."""
-    if not isinstance(value, dict):
-        raise InvalidRequestError(f"The request must be a JSON object. {_HINT}")
-    question = value.get("question")
-    if not isinstance(question, str) or not question.strip():
-        raise InvalidRequestError(f"question must be a text that is not blank. {_HINT}")
-    if len(question) > _MAX_QUESTION_CHARS:
-        raise PayloadTooLargeError("The question is longer than 100,000 characters.")
-    ids = {
-        name: None if value.get(name) is None else _checked_id(value[name], name)
-        for name in ("session_id", "request_id")
-    }
-    return Chat(clean_text(question), ids["session_id"], ids["request_id"])
-
-
-def _checked_id(value: object, name: str) -> str:
-    if not isinstance(value, str) or not _ID.fullmatch(value):
-        raise InvalidRequestError(f"{name} must be 1 to 128 letters, digits or any of . _ : @ -")
-    return value
 
 
 def error_body(error: AgentError, request_id: str) -> dict[str, Any]:

@@ -5,10 +5,12 @@ neither AWS nor HTTP.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from agent.deadline import Deadline
+from agent.endings import BLOCKING, ending, joined
 from agent.errors import OutOfTimeError, PromptTooLongError
 from agent.messages import (
     Message,
@@ -16,11 +18,13 @@ from agent.messages import (
     assistant_text,
     has_reasoning,
     has_tool_results,
+    tool_uses,
+    user_text,
     visible_text,
     with_sentence,
 )
-from agent.ports import Model, ModelReply, ModelRequest, ToolRecord
-from agent.replies import ToolCall, clean_reply
+from agent.ports import Decision, Model, ModelReply, ModelRequest, ToolRecord
+from agent.replies import ToolCall, can_wait, clean_reply, fingerprint
 from agent.tool import ToolContext
 from agent.toolbox import Toolbox
 
@@ -30,32 +34,20 @@ NUDGE = "[Your last answer was empty or malformed. Answer again.]"
 # With any other stop reason a tool use may be half of what the model meant, so it is not run.
 _RUNS_TOOLS = ("tool_use", "end_turn", "stop_sequence")
 _RETRIED = ("malformed_model_output", "malformed_tool_use")
-_BLOCKING = ("guardrail_intervened", "content_filtered")
-_NOTES = {
-    "step_limit": "I stopped here: this took as many steps as one question may take.",
-    "deadline": "I stopped here: the time for one question ran out.",
-    "token_limit": "I stopped here: this took as many tokens as one question may take.",
-    "max_tokens": "The answer was cut off: it reached the length limit of one answer.",
-    "model_context_window_exceeded": "The answer was cut off: the conversation became too long for the model.",
-    "malformed_model_output": "The model's answer was malformed and could not be used.",
-    "malformed_tool_use": "The model's use of a tool was malformed and was not run.",
-}
-_NOT_RUN = "A tool that was asked for was not run."
-_FALLBACKS = {
-    "guardrail_intervened": "This request was blocked by a guardrail.",
-    "content_filtered": "The answer was withheld by the model's content filter.",
-}
-_NOTHING = "The model gave no answer."
-# Lambda answers at most 6 MB, and JSON within JSON writes some characters with up to seven bytes
-_MAX_ANSWER_CHARS = 800_000
+_MAX_SAME_FAILURES = 3
+_SAME_AGAIN = f"Not run: this very call has failed {_MAX_SAME_FAILURES} times. Do not make it again."
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one turn: model calls, and input and output tokens together (None: unbounded)."""
+    """Bounds of one turn: model calls, and input and output tokens together (None: unbounded).
+
+    `is_of_the_day`: the tokens are what is left of the caller's day.
+    """
 
     max_steps: int = 10
     turn_token_limit: int | None = None
+    is_of_the_day: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +62,7 @@ class Outcome:
     model_id: str
     tool_records: list[ToolRecord]
     blocked: bool
+    waiting: Sequence[ToolCall] = ()  # tool uses that need a person's yes; the messages then end with these
 
 
 @dataclass
@@ -87,12 +80,15 @@ class Turn:
     make_context: Callable[[ToolCall, Deadline], ToolContext]
     before_side_effects: Callable[[Sequence[Message]], None]
     after_tool_use: Callable[[ToolRecord], None]
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
     model_id: str = ""
     tool_records: list[ToolRecord] = field(default_factory=list)
+    context_tokens: int = 0  # of the last model call: all that it was sent, and its answer
     _longest: float = 0.0  # seconds of the longest model call
     _dearest: int = 0  # tokens of the dearest model call
+    _failures: Counter[str] = field(default_factory=Counter)
     _nudged: tuple[int, Message] | None = None  # where a sentence of ours stands within the turn, and what stood there
 
     def run(self) -> Outcome:
@@ -100,6 +96,7 @@ class Turn:
 
         Raises what the model raises; OutOfTimeError and PromptTooLongError only before the first answer of the model.
         """
+        self._run_decided()
         while True:
             reached = self._limit_reached(calls=1)
             if reached:
@@ -117,6 +114,9 @@ class Turn:
                 reached = near or self._limit_reached(calls=1)
                 if reached:
                     return self._stopped(reached, message, calls)
+                waiting = self.toolbox.waiting(calls)
+                if waiting and can_wait(calls):
+                    return self._waiting(message, waiting)
                 self._run_tools(message, calls)
             elif self._deserves_another_try(reply.stop_reason, message, calls):
                 self._nudged = len(self.messages) - 1, self.messages[-1]
@@ -156,19 +156,57 @@ class Turn:
             self._longest = max(self._longest, began - self.deadline.left())
             self._dearest = max(self._dearest, reply.usage.total)
             self.usage += reply.usage
+            self.context_tokens = sum(reply.usage.as_dict().values())
             self.model_id = reply.model_id
             return reply
 
-    def _run_tools(self, message: Message, calls: Sequence[ToolCall]) -> None:
+    def _run_decided(self) -> None:
+        """Runs the tool uses that waited for a person; the item that holds them was reserved for just this."""
+        *before, message = self.messages
+        calls = [ToolCall(use["toolUseId"], use["name"], use["input"]) for use in tool_uses(message)]
+        if calls:
+            self.messages = before
+            self._run_tools(message, calls, is_written=True)
+        elif message["role"] == "assistant":  # an item that was edited by hand
+            self.messages = [*self.messages, user_text("Go on.")]
+
+    def _run_tools(self, message: Message, calls: Sequence[ToolCall], *, is_written: bool = False) -> None:
         asked = [*self.messages, message]
-        if self.toolbox.has_side_effects(calls):
+        if self.toolbox.has_side_effects(calls) and not is_written:
             self.before_side_effects(asked)
         # what a model call takes is kept back, so that the model can still conclude from the results
-        records = self.toolbox.run(calls, self.deadline.earlier(self._longest), self.make_context)
-        for record in records:
+        deadline = self.deadline.earlier(self._longest)
+        records = self.toolbox.run(calls, deadline, self.make_context, self._refusals(calls))
+        for record, call in zip(records, calls, strict=True):
             self.after_tool_use(record)
+            if record.status == "error" and record.error != "not_run":
+                self._failures[fingerprint(call)] += 1
         self.tool_records += records
         self.messages = [*asked, {"role": "user", "content": [record.result for record in records]}]
+
+    def _refusals(self, calls: Sequence[ToolCall]) -> dict[str, str]:
+        """Why some calls are not run: a person said no, or they have failed the same way again and again."""
+        refusals = {}
+        waiting = {call.tool_use_id for call in self.toolbox.waiting(calls)}
+        for call in calls:
+            decision = self.decisions.get(call.tool_use_id)
+            if decision and not decision.approved:
+                refusals[call.tool_use_id] = f"Denied by a person. {decision.reason}".strip()
+            elif not decision and call.tool_use_id in waiting:
+                refusals[call.tool_use_id] = (
+                    "Not run: a call beside it was wrong, or together they are too long to be kept."
+                )
+            elif self._failures[fingerprint(call)] >= _MAX_SAME_FAILURES:
+                refusals[call.tool_use_id] = _SAME_AGAIN
+        return refusals
+
+    def _waiting(self, message: Message, waiting: Sequence[ToolCall]) -> Outcome:
+        """The turn as it waits for a person: its messages end with the tool uses, none of which was run."""
+        names = ", ".join(dict.fromkeys(call.name for call in waiting))
+        answer = joined(visible_text(message), [f"This needs your approval: {names}."])
+        outcome = self._outcome(answer, "awaiting_approval", message)
+        # as the model saw them, sentences of ours included: the turn goes on behind these
+        return replace(outcome, messages=[*self.messages, message], waiting=waiting)
 
     def _deserves_another_try(self, stop_reason: str, message: Message | None, calls: Sequence[ToolCall]) -> bool:
         empty = message is None or not (calls or visible_text(message))
@@ -179,18 +217,14 @@ class Turn:
     def _answered(self, stop_reason: str, message: Message | None, calls: Sequence[ToolCall]) -> Outcome:
         """The turn with the model's own end, whatever its reason."""
         said = visible_text(message) if message else ""
-        notes = [note for note in (_NOTES.get(stop_reason), _NOT_RUN if calls else None) if note]
-        if message and said and not notes and len(said) <= _MAX_ANSWER_CHARS:
-            return self._outcome(said, stop_reason, message)
-        if not said and not notes:
-            said = _FALLBACKS.get(stop_reason) or self._last_words() or _NOTHING
-        return self._outcome(_joined(said, notes), stop_reason)
+        answer = ending(stop_reason, said, self._last_words, tools_left=bool(calls))
+        return self._outcome(answer, stop_reason, message if answer == said else None)
 
     def _stopped(self, limit: str, message: Message | None = None, calls: Sequence[ToolCall] = ()) -> Outcome:
         """The turn ended by one of our limits; the tool uses of the last message are not run and not kept."""
         said = (visible_text(message) if message else "") or self._last_words()
-        notes = [_NOTES[limit], *([_NOT_RUN] if calls else [])]
-        return self._outcome(_joined(said, notes), limit)
+        reason = "daily_token_limit" if limit == "token_limit" and self.limits.is_of_the_day else limit
+        return self._outcome(ending(reason, said, self._last_words, tools_left=bool(calls)), limit)
 
     def _last_words(self) -> str:
         """The latest thing that the model said in this turn."""
@@ -209,10 +243,5 @@ class Turn:
             usage=self.usage,
             model_id=self.model_id,
             tool_records=self.tool_records,
-            blocked=stop_reason in _BLOCKING,
+            blocked=stop_reason in BLOCKING,
         )
-
-
-def _joined(said: str, notes: Sequence[str]) -> str:
-    cut = ["The rest of this answer was left out: it is too long to send."] if len(said) > _MAX_ANSWER_CHARS else []
-    return "\n\n".join(part for part in (said[:_MAX_ANSWER_CHARS], " ".join([*notes, *cut])) if part)

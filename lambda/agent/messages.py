@@ -1,11 +1,6 @@
-"""Converse messages: types, questions asked of them, and the repair of what was stored.
-
-Whatever goes in, `repair` gives messages that keep the rules of Converse: the user begins, roles take turns, each tool use is
-answered once in the next message and alone there, no text is blank, ids are unique. A message is never changed in place.
-"""
+"""Converse messages: types, questions asked of them, and what makes their values fit to send. None is changed in place."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypedDict
 
@@ -41,9 +36,6 @@ class Usage:
         return asdict(self)
 
 
-INTERRUPTED = (
-    "Interrupted: the outcome of this call is unknown. It was not run again; do so only if the user asks for it."
-)
 NO_ANSWER = "(There is no answer to this: the turn was interrupted.)"
 TOOL_USE_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -141,103 +133,3 @@ def unique_id(wanted: object, seen: set[str]) -> str:
         number += 1
     seen.add(name)
     return name
-
-
-def repair(messages: object, seen: set[str], *, closed: bool = True) -> list[Message]:
-    """Stored messages of one turn, made valid; [] where no question can be found in them. Reasoning is dropped.
-
-    `seen` holds the tool use ids of the conversation so far and gets this turn's. A tool use without its result is answered
-    as interrupted. With `closed` the last message is the assistant's.
-    """
-    out: list[Message] = []
-    pending: list[tuple[object, str]] = []  # the ids of the last message's tool uses, as stored and as sent
-    for message in messages if isinstance(messages, list) else []:
-        role = message.get("role") if isinstance(message, dict) else None
-        content = message.get("content") if isinstance(message, dict) else None
-        blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
-        texts: list[Block] = [
-            {"text": clean_text(b["text"])} for b in blocks if isinstance(b.get("text"), str) and b["text"].strip()
-        ]
-        if role == "user":
-            if pending:
-                out.append(_answers(pending, blocks))
-                pending = []
-            _add_user_texts(out, texts)
-        elif role == "assistant" and out:
-            if pending:
-                out.append(_answers(pending, []))
-            uses, pending = _uses(blocks, seen)
-            _add_assistant_blocks(out, [*texts, *uses])
-    if pending:
-        out.append(_answers(pending, []))
-    if closed and out and out[-1]["role"] == "user":
-        out.append(assistant_text(NO_ANSWER))
-    return out
-
-
-def _add_user_texts(out: list[Message], texts: Sequence[Block]) -> None:
-    if not texts:
-        return
-    if out and out[-1]["role"] == "user":
-        if not has_tool_results(out[-1]):
-            out[-1] = {"role": "user", "content": [*out[-1]["content"], *texts]}
-            return
-        out.append(assistant_text(NO_ANSWER))
-    out.append({"role": "user", "content": list(texts)})
-
-
-def _add_assistant_blocks(out: list[Message], blocks: Sequence[Block]) -> None:
-    if not blocks:
-        return
-    if out[-1]["role"] == "assistant":
-        out[-1] = {"role": "assistant", "content": [*out[-1]["content"], *blocks]}
-    else:
-        out.append({"role": "assistant", "content": list(blocks)})
-
-
-def _uses(blocks: Sequence[Block], seen: set[str]) -> tuple[list[Block], list[tuple[object, str]]]:
-    uses: list[Block] = []
-    pending: list[tuple[object, str]] = []
-    for block in blocks:
-        use = block.get("toolUse")
-        if not isinstance(use, dict) or not isinstance(use.get("name"), str) or not TOOL_NAME.fullmatch(use["name"]):
-            continue
-        try:
-            value = clean_json(use.get("input"))
-        except ValueError:
-            value = None
-        name = unique_id(use.get("toolUseId"), seen)
-        pending.append((use.get("toolUseId"), name))
-        uses.append(
-            {"toolUse": {"toolUseId": name, "name": use["name"], "input": value if isinstance(value, dict) else {}}}
-        )
-    return uses, pending
-
-
-def _answers(pending: Sequence[tuple[object, str]], blocks: Sequence[Block]) -> Message:
-    results = [b["toolResult"] for b in blocks if isinstance(b.get("toolResult"), dict)]
-    content: list[Block] = []
-    for stored, sent in pending:
-        found = next((r for r in results if r.get("toolUseId") == stored), None)
-        if found is None:
-            content.append(tool_result(sent, INTERRUPTED))
-            continue
-        results.remove(found)  # two uses with one id have two results, in order
-        status = found.get("status") if found.get("status") in ("success", "error") else "success"
-        content.append({"toolResult": {"toolUseId": sent, "content": _result_content(found), "status": status}})
-    return {"role": "user", "content": content}
-
-
-def _result_content(result: Block) -> list[Block]:
-    content: list[Block] = []
-    for block in result["content"] if isinstance(result.get("content"), list) else []:
-        if not isinstance(block, dict):
-            continue
-        if isinstance(block.get("text"), str) and block["text"].strip():
-            content.append({"text": clean_text(block["text"])})
-        elif isinstance(block.get("json"), dict):
-            try:
-                content.append({"json": clean_json(block["json"])})
-            except ValueError:
-                continue
-    return content or [{"text": "(This result was not kept.)"}]

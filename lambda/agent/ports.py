@@ -11,11 +11,15 @@ from agent.messages import Block, Message, Usage
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call of the model: a system prompt (may be blank), Converse messages, tool specs (`{"toolSpec": ...}`)."""
+    """One call of the model: a system prompt (may be blank), Converse messages, tool specs (`{"toolSpec": ...}`).
+
+    `stop_sequences` end the text where the model writes one of them: at most 4, none blank.
+    """
 
     system: str
     messages: Sequence[Message]
     tools: Sequence[dict[str, Any]]
+    stop_sequences: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,10 @@ class ModelReply:
 class Model(Protocol):
     """A language model behind Converse."""
 
-    model_id: str
+    @property
+    def model_id(self) -> str:
+        """The model that is asked."""
+        ...
 
     def converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
         """One answer before the deadline.
@@ -46,6 +53,16 @@ SHORTENED = (
     "\n[Shortened in the stored copy: "  # begins the note at the end of a text that was too long to be kept whole
 )
 RUNNING, DONE, WAITING, BLOCKED = "running", "done", "awaiting_approval", "blocked"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person said of a tool use that waited: who (as in `caller`), and when (ISO 8601, UTC)."""
+
+    approved: bool
+    reason: str
+    by: str
+    at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +81,24 @@ class StoredTurn:
     lease_id: str = ""
     lease_until: int = 0  # epoch milliseconds
     expires_at: int = 0  # epoch seconds; 0: never
+    decisions: dict[str, Decision] = field(default_factory=dict)  # by tool use id
 
 
 def seconds_left(lease_until: int, now: float) -> int:
     """What is left of a lease (epoch milliseconds) at `now` (epoch seconds), in whole seconds, at least 1."""
     return max(1, math.ceil(lease_until / 1000 - now))
+
+
+class Meter(Protocol):
+    """Counts the tokens of each caller by day (UTC). May raise StorageUnavailableError or MisconfiguredError."""
+
+    def used(self, caller: str, now: float, deadline: Deadline) -> int:
+        """The caller's tokens of the day of `now` (epoch seconds)."""
+        ...
+
+    def add(self, caller: str, tokens: int, now: float) -> None:
+        """Counts tokens of the caller, atomically."""
+        ...
 
 
 class SessionStore(Protocol):
@@ -89,7 +119,7 @@ class SessionStore(Protocol):
         ...
 
     def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float) -> None:
-        """Writes a running turn, where no item stands or just the crashed one that it replaces. One attempt.
+        """Writes a turn under a new lease, where no item stands or just the one that it replaces, as it was seen. One attempt.
 
         `now` (epoch seconds) is for telling how long another request still holds the session.
         Raises SessionBusyError where another request was quicker.
@@ -132,6 +162,10 @@ class Journal(Protocol):
 
     def tool_use(self, session_id: str, record: ToolRecord) -> None:
         """A tool use was answered."""
+        ...
+
+    def approval(self, session_id: str, tool_use_id: str, tool: str, approved: bool, by: str) -> None:
+        """A person decided about a tool use that waited."""
         ...
 
     def turn(self, answer: dict[str, Any], question: str, request_id: str, caller: str, seconds: float) -> None:

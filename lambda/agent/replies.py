@@ -1,11 +1,14 @@
 """What a model sent, made safe to act on and to send back: known blocks only, tool uses last, valid names and unique ids."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import TOOL_NAME, Block, Message, clean_json, clean_text, unique_id
+
+MAX_INPUT_CHARS = 100_000  # of a tool use as JSON: a turn must fit an item of the session table
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,16 @@ def clean_reply(content: Sequence[Block], seen: set[str]) -> tuple[Message | Non
     return ({"role": "assistant", "content": said + used} if said or used else None), calls
 
 
+def can_wait(calls: Sequence[ToolCall]) -> bool:
+    """Whether a step can be kept until a person has decided: all of it understood, and not too long."""
+    return not any(call.problem for call in calls) and sum(len(str(call.input)) for call in calls) <= MAX_INPUT_CHARS
+
+
+def fingerprint(call: ToolCall) -> str:
+    """The same for calls of the same tool with the same input."""
+    return f"{call.name} {json.dumps(call.input, sort_keys=True)}"
+
+
 def _tool_call(use: Block, seen: set[str]) -> ToolCall:
     name, value, problem = use.get("name"), use.get("input"), ""
     if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
@@ -57,6 +70,8 @@ def _tool_call(use: Block, seen: set[str]) -> ToolCall:
         value = {}
     try:
         value = clean_json(value)
+        if len(json.dumps(value, ensure_ascii=False)) > MAX_INPUT_CHARS:
+            raise ValueError("too long")
     except (ValueError, RecursionError):
-        problem, value = problem or f"{name}: the input is nested too deeply or is no JSON.", {}
+        problem, value = problem or f"{name}: the input is too long, nested too deeply, or no JSON.", {}
     return ToolCall(unique_id(use.get("toolUseId"), seen), name, value, problem)

@@ -1,61 +1,45 @@
-"""A session's turns: reserved, run, saved and trimmed, so that no two run at once and none is run twice.
-
-A turn that crashed is taken over. What it had written down before a tool with side effects ran goes along, as calls of unknown
-outcome, so that the model knows of them and nobody runs them again unasked.
-"""
+"""A session's turns: reserved, run, saved and trimmed. What was paid for reaches the caller, even where it can't be saved."""
 
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from logging import Logger
 from typing import Any
 
 from agent import history
+from agent.answers import direct_answer, listing, steps_and_usage
+from agent.approvals import Approval, utc
 from agent.deadline import Deadline
-from agent.errors import (
-    AgentError,
-    InvalidRequestError,
-    NotFoundError,
-    OutOfTimeError,
-    SessionBusyError,
-    StorageUnavailableError,
-)
+from agent.errors import AgentError, ModelThrottledError, NotFoundError, OutOfTimeError
+from agent.fallback import Fallback
 from agent.loop import Limits, Outcome, Turn
-from agent.messages import NO_ANSWER, Message, assistant_text, repair, user_text
-from agent.ports import BLOCKED, DONE, RUNNING, SHORTENED, Journal, Model, SessionStore, StoredTurn, seconds_left
+from agent.messages import Message, Usage, user_text
+from agent.ports import BLOCKED, DONE, WAITING, Journal, Meter, Model, SessionStore, StoredTurn
+from agent.repair import repair
 from agent.replies import ToolCall
+from agent.reservations import Question, Reservations, Reserved
 from agent.tool import ToolContext
 from agent.toolbox import Toolbox
 
-_LEASE_BEYOND_DEADLINE = 5  # seconds: time to save, and clocks that differ
-_QUERY_IS_FRESH = (
-    1  # seconds in which a turn must be reserved: later, numbers that were seen free may be taken and gone
-)
 _SAVING = 1.0  # seconds after the deadline in which further calls may begin; the handler keeps back more
 _READING = 6.0  # seconds in which attempts to read a session for a person may begin
 _LISTED_BYTES = 2_500_000  # of a listing; Lambda answers at most 6 MB, and writes each quote of a body with a backslash
 _TRIMMED_AT_ONCE = 25  # items, DynamoDB's bound of a batch
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question, and where it belongs. `key` names the session in the store, `session_id` is what the caller calls it."""
-
-    key: str
-    session_id: str
-    request_id: str
-    caller: str
-    text: str
-    deadline: Deadline
+_CONTEXT = "context_tokens"  # in a stored usage: of the turn's last model call, its answer included
+_TOKENS_PER_CHARACTER = 0.5  # where no turn tells: more than English takes, less than Japanese
+_USED_UP = "Your tokens of today are used up. They are counted anew from midnight UTC."
 
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Questions to the agent, and what is kept of them. `pairs` is N, `ttl_seconds` how long a turn is kept."""
+    """Questions to the agent, and what is kept of them. `pairs` is N, `ttl_seconds` how long a turn is kept.
 
-    model: Model
+    `models` are tried in their order. With a `meter`, a caller gets `daily_tokens` a day (UTC).
+    """
+
+    models: Sequence[Model]
     store: SessionStore
     toolbox: Toolbox
     journal: Journal
@@ -65,6 +49,10 @@ class Sessions:
     pairs: int
     ttl_seconds: int
     new_id: Callable[[], str]
+    approval_seconds: int = 24 * 60 * 60
+    meter: Meter | None = None
+    daily_tokens: int = 0
+    history_tokens: int | None = None
     now: Callable[[], float] = time.time
 
     def ask(self, question: Question) -> dict[str, Any]:
@@ -75,36 +63,34 @@ class Sessions:
         began = question.deadline.left()
         if began <= 0:
             raise OutOfTimeError
-        seen, held = self._reserve(question)
-        if isinstance(held, dict):
-            return held
-        completed = history.completed(seen, self.pairs, self.now())
-        turn = self._turn(question, completed, held)
-        try:
-            outcome = turn.run()
-        except BaseException:
-            self._give_up(held, turn)
-            raise
-        answer = _answer(question, held, outcome)
-        if self._saved(held, outcome, answer, question.deadline):
-            self._trim(seen, completed, held, question)
-        else:
-            answer["saved"] = False
-        seconds = began - question.deadline.left()
-        self.journal.turn(answer, question.text, question.request_id, question.caller, seconds)
-        return answer
+        reserved = self._reservations().for_question(question, lambda: self._admit(question))
+        return reserved if isinstance(reserved, dict) else self._run(question, reserved, began)
+
+    def approve(self, approval: Approval) -> dict[str, Any]:
+        """The direct answer once all waiting tool uses are decided; until then, what still waits. Raises like `ask`."""
+        began = approval.deadline.left()
+        if began <= 0:
+            raise OutOfTimeError
+        reserved = self._reservations().for_approval(approval)
+        if isinstance(reserved, dict):
+            return reserved
+        question = Question(
+            key=approval.key,
+            session_id=approval.session_id,
+            request_id=reserved.turn.request_id,
+            caller=approval.caller,
+            text=reserved.turn.question,
+            deadline=approval.deadline,
+        )
+        return self._run(question, reserved, began)
 
     def read(self, key: str) -> list[dict[str, Any]]:
         """The turns that are kept, oldest first. Raises NotFoundError where there are none."""
         now = self.now()
-        shown = [
-            turn
-            for turn in self.store.load(key, self.pairs, now, Deadline.after(_READING), whole=True)
-            if history.is_shown(turn, now)
-        ]
+        shown = history.shown(self.store.load(key, self.pairs, now, Deadline.after(_READING), whole=True), now)
         listed, size = [], 0
         for turn in shown[: max(self.pairs, 1)]:
-            listed.append(_listing(turn))
+            listed.append(listing(turn))
             size += len(json.dumps(listed[-1], ensure_ascii=False).encode())
             if size > _LISTED_BYTES:
                 listed.pop()
@@ -117,73 +103,57 @@ class Sessions:
         """Deletes the session, whether it exists or not. Raises SessionBusyError while a turn runs."""
         self.store.forget(key, self.now())
 
-    def _reserve(self, question: Question) -> tuple[list[StoredTurn], StoredTurn | dict[str, Any]]:
-        """What the store holds, and the turn that is now ours, or the answer where the request was answered before."""
-        lease_id = self.new_id()
-        tried: StoredTurn | None = None
-        for _ in range(3):
-            now, began = self.now(), question.deadline.left()
-            try:
-                seen = self.store.load(question.key, self.pairs, now, question.deadline)
-            except AgentError:
-                self._free(tried)
-                raise
-            if tried and any(turn.lease_id == lease_id for turn in seen):  # an attempt whose answer was lost
-                return [turn for turn in seen if turn.lease_id != lease_id], tried
-            first = self._first_answer(seen, question, now)
-            if first:
-                return seen, first
-            crashed = (
-                self.store.get(question.key, seen[0].turn, question.deadline)
-                if seen and seen[0].status == RUNNING
-                else None
-            )
-            turn = self._new_turn(question, lease_id, now, crashed, (seen[0].turn if seen else 0) + (not crashed))
-            if began - question.deadline.left() > _QUERY_IS_FRESH:
-                continue
-            try:
-                self.store.reserve(turn, crashed, now)
-            except StorageUnavailableError:
-                tried = turn
-                continue
-            return [other for other in seen if other.turn != turn.turn], turn
-        self._free(tried)
-        raise StorageUnavailableError(detail="no turn could be reserved in three attempts")
-
-    def _first_answer(self, seen: Sequence[StoredTurn], question: Question, now: float) -> dict[str, Any] | None:
-        """What the same request was answered before. Raises SessionBusyError while another one, or the same, runs."""
-        completed = history.completed(seen, self.pairs, now)
-        number = next((turn.turn for turn in completed if turn.request_id == question.request_id), 0)
-        first = self.store.get(question.key, number, question.deadline) if number else None
-        if first and not _is_same(question.text, first.question):
-            raise InvalidRequestError("This request_id came before, with another question.")
-        if first and first.response:
-            return first.response
-        for turn in seen:
-            if turn.status == RUNNING and not history.is_crashed(turn, now):
-                raise SessionBusyError(retry_after=seconds_left(turn.lease_until, now))
-        return None
-
-    def _new_turn(
-        self, question: Question, lease_id: str, now: float, crashed: StoredTurn | None, number: int
-    ) -> StoredTurn:
-        return StoredTurn(
-            key=question.key,
-            turn=number,
-            status=RUNNING,
-            request_id=question.request_id,
-            question=question.text,
-            messages=_carried_over(crashed, question) if crashed else None,
-            created_at=datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            lease_id=lease_id,
-            lease_until=round((now + max(question.deadline.left(), 0) + _LEASE_BEYOND_DEADLINE) * 1000),
-            expires_at=int(now) + self.ttl_seconds,
+    def _reservations(self) -> Reservations:
+        return Reservations(
+            store=self.store,
+            journal=self.journal,
+            pairs=self.pairs,
+            ttl_seconds=self.ttl_seconds,
+            new_id=self.new_id,
+            now=self.now,
+            reads_whole=self.history_tokens is not None,
+            has_one_model=len(self.models) == 1,
         )
+
+    def _tokens_left(self, question: Question) -> int | None:
+        if self.meter is None:
+            return None
+        return self.daily_tokens - self.meter.used(question.caller, self.now(), question.deadline)
+
+    def _admit(self, question: Question) -> None:
+        left = self._tokens_left(question)
+        if left is not None and left <= 0:
+            raise ModelThrottledError(_USED_UP)
+
+    def _run(self, question: Question, reserved: Reserved, began: float) -> dict[str, Any]:
+        held = reserved.turn
+        completed = history.completed(reserved.others, self.pairs, self.now())
+        turn = self._turn(question, completed, held)
+        used_before = turn.usage.total
+        try:
+            outcome = turn.run()
+        except BaseException:
+            self._give_up(held, turn)
+            raise
+        finally:
+            self._count(question, turn.usage.total - used_before)
+        answer = direct_answer(question.session_id, held, outcome, utc(self.now() + self.approval_seconds))
+        if not self._saved(held, outcome, answer, turn.context_tokens, question.deadline):
+            answer["saved"] = False
+            if answer.pop("approvals", None):  # nothing can be approved of what isn't kept
+                answer["answer"] = f"{answer['answer']} It could not be kept for that: please ask again."
+        elif not outcome.waiting:  # a turn that goes on must find the history that it began with
+            self._trim(reserved.others, completed, held, question)
+        seconds = began - question.deadline.left()
+        self.journal.turn(answer, question.text, question.request_id, question.caller, seconds)
+        return answer
 
     def _turn(self, question: Question, completed: Sequence[StoredTurn], held: StoredTurn) -> Turn:
         ids: set[str] = set()
-        earlier = history.model_history(completed, ids)
-        messages = repair(held.messages, ids, closed=False) or [user_text(question.text)]
+        earlier = self._fitted(history.model_history(completed, ids), completed)
+        # tool uses that are still unanswered are those that waited for a person
+        messages = repair(held.messages, ids, closed=False, reasoning=True, answered=False)
+        steps, usage = steps_and_usage(held.response)
 
         def context(call: ToolCall, ends: Deadline) -> ToolContext:
             return ToolContext(question.session_id, question.caller, call.tool_use_id, ends, self.logger)
@@ -191,117 +161,90 @@ class Sessions:
         def write_down(messages: Sequence[Message]) -> None:
             self.store.save(replace(held, messages=list(messages)), question.deadline)
 
+        # a turn stays with the model that answered it, which alone can read its own reasoning
+        answered_by = str((held.response or {}).get("model_id", ""))
+        models = sorted(self.models, key=lambda model: model.model_id.rpartition("/")[2] != answered_by)
+
         return Turn(
-            model=self.model,
+            model=Fallback(models, self.journal),
             toolbox=self.toolbox,
             system=self.system,
             history=earlier,
-            messages=messages,
+            messages=messages or [user_text(question.text)],
             seen_ids=ids,
-            limits=self.limits,
+            limits=self._limits(question, usage),
             deadline=question.deadline,
             make_context=context,
             before_side_effects=write_down,
             after_tool_use=lambda record: self.journal.tool_use(question.session_id, record),
+            decisions=held.decisions,
+            model_id=answered_by,
+            steps=steps,
+            usage=usage,
         )
+
+    def _limits(self, question: Question, used: Usage) -> Limits:
+        """The limits of a turn that has used so much already; one model call is left to what was approved."""
+        left = self._tokens_left(question)
+        if left is None or (self.limits.turn_token_limit or math.inf) <= used.total + max(left, 1):
+            return self.limits
+        return Limits(self.limits.max_steps, used.total + max(left, 1), is_of_the_day=True)
+
+    def _fitted(self, earlier: list[list[Message]], completed: Sequence[StoredTurn]) -> list[list[Message]]:
+        """The history within HISTORY_TOKENS, by what the newest turn cost with all that was sent along."""
+        if self.history_tokens is None:
+            return earlier
+        sent = sum(map(history.characters, (self.system, self.toolbox.specs, *earlier)))
+        cost = next((turn.usage.get(_CONTEXT, 0) for turn in completed), 0)
+        return history.fitted(earlier, self.history_tokens, cost / sent if cost > 0 else _TOKENS_PER_CHARACTER)
 
     def _give_up(self, held: StoredTurn, turn: Turn) -> None:
         """Frees the session after a failed turn; what tools have changed outside stays written down."""
         if not (self.toolbox.changes_made(turn.tool_records) or held.messages):
-            self._free(held)
+            self._reservations().free(held)
             return
         try:
             self.store.save(replace(held, messages=turn.messages, lease_until=0), turn.deadline)
         except AgentError as error:  # the lease ends by itself
             self.journal.warning("a failed turn could not be freed", detail=error.detail or error.message)
 
-    def _free(self, held: StoredTurn | None) -> None:
+    def _count(self, question: Question, tokens: int) -> None:
         try:
-            if held:
-                self.store.free(held)
-        except AgentError as error:  # the lease ends by itself
-            self.journal.warning("a failed turn could not be freed", detail=error.detail or error.message)
+            if self.meter and tokens:
+                self.meter.add(question.caller, tokens, self.now())
+        except AgentError as error:
+            self.journal.warning("tokens could not be counted", detail=error.detail or error.message)
 
-    def _saved(self, held: StoredTurn, outcome: Outcome, answer: dict[str, Any], deadline: Deadline) -> bool:
+    def _saved(
+        self, held: StoredTurn, outcome: Outcome, answer: dict[str, Any], context_tokens: int, deadline: Deadline
+    ) -> bool:
         """Whether the turn is kept as it should be. Where it can't, the session is freed, unless tools changed something."""
         done = replace(
             held,
-            status=BLOCKED if outcome.blocked else DONE,
+            status=WAITING if outcome.waiting else BLOCKED if outcome.blocked else DONE,
             messages=outcome.messages,
             response=answer,
-            usage=outcome.usage.as_dict(),
+            usage=outcome.usage.as_dict() | ({_CONTEXT: context_tokens} if self.history_tokens is not None else {}),
         )
         try:
-            if self.pairs:
+            if self.pairs or outcome.waiting:
                 self.store.save(done, deadline)
             else:
                 self.store.free(held)
         except AgentError as error:
             self.journal.warning("the answer could not be saved", detail=error.detail or error.message)
             if deadline.left() > -_SAVING and not (self.toolbox.changes_made(outcome.tool_records) or held.messages):
-                self._free(held)
+                self._reservations().free(held)
             return False
         return True
 
     def _trim(
-        self, seen: Sequence[StoredTurn], completed: Sequence[StoredTurn], held: StoredTurn, question: Question
+        self, others: Sequence[StoredTurn], completed: Sequence[StoredTurn], held: StoredTurn, question: Question
     ) -> None:
         """Deletes what is kept no longer. Best effort: the next turn does what this one couldn't."""
-        others = self.pairs - 1  # beside this turn
-        oldest_kept = held.turn if others < 1 else completed[others - 1].turn if len(completed) >= others else 0
-        now = self.now()
-        surplus = [turn.turn for turn in seen if turn.turn < oldest_kept or history.is_expired(turn, now)]
-        surplus = surplus[-_TRIMMED_AT_ONCE:]
-        if not surplus or question.deadline.left() < -_SAVING:
-            return
+        surplus = history.surplus(others, completed, held.turn, self.pairs, self.now())[-_TRIMMED_AT_ONCE:]
         try:
-            self.store.trim(question.key, surplus)
+            if surplus and question.deadline.left() > -_SAVING:
+                self.store.trim(question.key, surplus)
         except AgentError as error:
             self.journal.warning("old turns could not be deleted", detail=error.detail or error.message)
-
-
-def _is_same(question: str, stored: str) -> bool:
-    if SHORTENED in stored and question != stored:
-        return question.startswith(stored.rpartition(SHORTENED)[0])
-    return question == stored
-
-
-def _carried_over(crashed: StoredTurn, question: Question) -> list[Message] | None:
-    """What a crashed turn had written down, ready to go on: the same request goes on in it, another question follows it."""
-    messages = repair(crashed.messages, set(), closed=False)
-    if not messages:
-        return None
-    if crashed.request_id == question.request_id and crashed.question == question.text:
-        return messages
-    if messages[-1]["role"] == "user":
-        messages = [*messages, assistant_text(NO_ANSWER)]
-    return [*messages, user_text(question.text)]
-
-
-def _answer(question: Question, held: StoredTurn, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "answer": outcome.answer,
-        "session_id": question.session_id,
-        "turn": held.turn,
-        "stop_reason": outcome.stop_reason,
-        "steps": outcome.steps,
-        "model_id": outcome.model_id,
-        "usage": outcome.usage.as_dict(),
-        "tool_uses": [
-            {"name": record.name, "status": record.status, "milliseconds": record.milliseconds}
-            for record in outcome.tool_records
-        ],
-    }
-
-
-def _listing(turn: StoredTurn) -> dict[str, Any]:
-    response = turn.response or {}
-    return {
-        "turn": turn.turn,
-        "question": turn.question,
-        "answer": response.get("answer", ""),
-        "created_at": turn.created_at,
-        "stop_reason": response.get("stop_reason", ""),
-        "tool_uses": response.get("tool_uses", []),
-        "usage": turn.usage,
-    }

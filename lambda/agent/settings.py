@@ -1,9 +1,12 @@
 """Settings: every environment variable of the function, typed, checked, read once."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from agent.errors import MisconfiguredError
+from agent.messages import clean_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,17 @@ class Settings:
     log_content: bool
     guardrail_id: str
     guardrail_version: str
+    fallback_model_ids: tuple[str, ...]
+    model_request_fields: dict[str, Any]
+    caller_daily_tokens: int | None
+    approvers: tuple[str, ...]
+    approval_ttl_seconds: int
+    history_tokens: int | None
+    prompt_caching: str
+    model_provider: str
+    model_tool_use: str
+    openai_base_url: str
+    openai_api_key_secret: str
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
@@ -59,20 +73,59 @@ class Settings:
             log_content=read.choice("LOG_CONTENT", "false", ("false", "true")) == "true",
             guardrail_id=read.optional_text("GUARDRAIL_ID"),
             guardrail_version=read.optional_text("GUARDRAIL_VERSION"),
+            fallback_model_ids=read.names("FALLBACK_MODEL_IDS") or (),
+            model_request_fields=read.json_object("MODEL_REQUEST_FIELDS"),
+            caller_daily_tokens=read.optional_integer("CALLER_DAILY_TOKENS", 1, 1_000_000_000_000_000),
+            approvers=read.names("APPROVERS") or (),
+            approval_ttl_seconds=read.integer("APPROVAL_TTL_SECONDS", 86_400, 1, 31_536_000),
+            history_tokens=read.optional_integer("HISTORY_TOKENS", 1, 1_000_000_000),
+            prompt_caching=read.choice("PROMPT_CACHING", "off", ("off", "auto")),
+            model_provider=read.choice("MODEL_PROVIDER", "bedrock", ("bedrock", "openai")),
+            model_tool_use=read.choice("MODEL_TOOL_USE", "native", ("native", "react")),
+            openai_base_url=read.url("OPENAI_BASE_URL"),
+            openai_api_key_secret=read.optional_text("OPENAI_API_KEY_SECRET"),
         )
+        settings._check_together()
+        settings._check_thinking()
         read.choice("POWERTOOLS_LOG_LEVEL", "info", ("debug", "info", "warning", "error", "critical"))
         read.number("POWERTOOLS_LOGGER_SAMPLE_RATE", 0, 0, 1)
-        if settings.temperature is not None and settings.top_p is not None:
+        return settings
+
+    def _check_together(self) -> None:
+        if self.model_provider == "openai" and not self.openai_base_url:
+            raise _wrong("OPENAI_BASE_URL", None, "the URL of an OpenAI-compatible API, since MODEL_PROVIDER is openai")
+        if self.temperature is not None and self.top_p is not None:
             raise MisconfiguredError(
-                detail=f"TEMPERATURE is {settings.temperature:g} and TOP_P is {settings.top_p:g}, but only one of them may be "
+                detail=f"TEMPERATURE is {self.temperature:g} and TOP_P is {self.top_p:g}, but only one of them may be "
                 "set: Claude takes one or the other."
             )
-        if bool(settings.guardrail_id) != bool(settings.guardrail_version):
+        if bool(self.guardrail_id) != bool(self.guardrail_version):
             raise MisconfiguredError(
-                detail=f"GUARDRAIL_ID is {settings.guardrail_id!r} and GUARDRAIL_VERSION is {settings.guardrail_version!r}, "
+                detail=f"GUARDRAIL_ID is {self.guardrail_id!r} and GUARDRAIL_VERSION is {self.guardrail_version!r}, "
                 "but both or neither must be set."
             )
-        return settings
+
+    def _check_thinking(self) -> None:
+        """Claude's rules for extended thinking; see Bedrock's guide, "Extended thinking"."""
+        thinking = self.model_request_fields.get("thinking")
+        if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
+            return
+        budget = thinking.get("budget_tokens")
+        if type(budget) is not int or not 1024 <= budget < self.max_tokens:
+            told = f"MODEL_REQUEST_FIELDS asks for {budget!r} tokens of thinking"
+            raise MisconfiguredError(
+                detail=f"{told}, but they must be at least 1024 and below MAX_TOKENS ({self.max_tokens})."
+            )
+        if self.temperature not in (None, 1):
+            raise MisconfiguredError(
+                detail=f"TEMPERATURE is {self.temperature:g}, but with thinking it must be 1 or unset."
+            )
+        if self.top_p is not None and self.top_p < 0.95:
+            raise MisconfiguredError(
+                detail=f"TOP_P is {self.top_p:g}, but with thinking it must be 0.95 to 1 or unset."
+            )
+        if "top_k" in self.model_request_fields:
+            raise MisconfiguredError(detail="MODEL_REQUEST_FIELDS holds top_k, but with thinking it must be unset.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +182,32 @@ class _Reader:
             raise _wrong(name, value, " or ".join(allowed))
         return value.lower()
 
+    def url(self, name: str) -> str:
+        text = self.optional_text(name)
+        if text and not text.startswith(("https://", "http://")):
+            raise _wrong(name, text, "a URL that begins with https:// or http://")
+        return text.rstrip("/")
+
+    def json_object(self, name: str) -> dict[str, Any]:
+        text = self.optional_text(name)
+        try:
+            value = json.loads(text, parse_constant=_refuse) if text else {}
+            value = value if value == clean_json(value) else None
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise _wrong(name, text, "a JSON object")
+        return value
+
     def names(self, name: str) -> tuple[str, ...] | None:
         text = self.environment.get(name)
         if text is None:
             return None
         return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _wrong(name: str, value: str | None, allowed: str) -> MisconfiguredError:

@@ -3,7 +3,6 @@
 What the spec can't express is refused when the module is imported, with TypeError, so that no turn ever meets it.
 """
 
-import asyncio
 import copy
 import functools
 import inspect
@@ -50,30 +49,52 @@ class Tool(Generic[P, R]):
     names: Mapping[str, str]  # attribute of `arguments` -> parameter of the function
     context_parameter: str | None
     side_effects: bool
+    needs_approval: bool | Callable[..., bool]
     timeout_seconds: float | None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
+    def waits(self, value: dict[str, Any]) -> bool:
+        """Whether a call with this input needs a person's yes. What can't be told needs one; what can't be run doesn't."""
+        if self.needs_approval is False:
+            return False
+        try:
+            arguments = self._arguments(value)
+            return self.needs_approval is True or bool(self.needs_approval(**arguments))
+        except msgspec.ValidationError:
+            return False
+        except Exception:  # noqa: BLE001 - code of the tool's author, which must not open the door by failing
+            return True
+
     def bind(self, value: dict[str, Any], context: ToolContext) -> Callable[[], Any]:
         """The call with these arguments, not yet made. Raises msgspec.ValidationError, which names the field."""
-        own = copy.deepcopy(value)  # the value stands in a message, and a tool may change what it gets
-        parsed: object = msgspec.convert(own, self.arguments)
-        given = {parameter: getattr(parsed, attribute) for attribute, parameter in self.names.items()}
-        arguments = {name: argument for name, argument in given.items() if argument is not msgspec.UNSET}
+        arguments = self._arguments(value)
         if self.context_parameter:
             arguments[self.context_parameter] = context
         function: Callable[..., Any] = self.function
         if inspect.iscoroutinefunction(function):
+            import asyncio  # a tenth of a cold start, so only where a tool needs it
+
             return lambda: asyncio.run(function(**arguments))
         return functools.partial(function, **arguments)
+
+    def _arguments(self, value: dict[str, Any]) -> dict[str, Any]:
+        own = copy.deepcopy(value)  # the value stands in a message, and a tool may change what it gets
+        parsed: object = msgspec.convert(own, self.arguments)
+        given = {parameter: getattr(parsed, attribute) for attribute, parameter in self.names.items()}
+        return {name: argument for name, argument in given.items() if argument is not msgspec.UNSET}
 
 
 @overload
 def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 @overload
 def tool(
-    *, name: str = ..., side_effects: bool = ..., timeout_seconds: float | None = ...
+    *,
+    name: str = ...,
+    side_effects: bool = ...,
+    needs_approval: bool | Callable[..., bool] = ...,
+    timeout_seconds: float | None = ...,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(
     function: Callable[P, R] | None = None,
@@ -81,18 +102,21 @@ def tool(
     *,
     name: str = "",
     side_effects: bool = False,
+    needs_approval: bool | Callable[..., bool] = False,
     timeout_seconds: float | None = None,
 ) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
     """Makes a tool of a function, as `@tool` or `@tool(side_effects=True)`.
 
     The model reads the docstring, and of each parameter its type and the text of `Annotated[type, "text"]`. Types: str, int,
     float, bool, Literal, Enum, dataclasses, and lists and optional ones of these. `side_effects` has the turn written down
-    before the call, so that it is never run twice unasked. `timeout_seconds` replaces TOOL_TIMEOUT_SECONDS.
+    before the call, so that it is never run twice unasked. `needs_approval`, which implies them, has a person asked before
+    the call: always, or where a function of the same arguments says so. `timeout_seconds` replaces TOOL_TIMEOUT_SECONDS.
     Raises TypeError or ValueError at import for what can't be expressed.
     """
 
     def decorate(function: Callable[P, R]) -> Tool[P, R]:
-        return _from_function(function, name or function.__name__, side_effects, timeout_seconds)
+        changes = side_effects or needs_approval is not False
+        return _from_function(function, name or function.__name__, changes, needs_approval, timeout_seconds)
 
     return decorate if function is None else decorate(function)
 
@@ -104,6 +128,7 @@ def tool_from_schema(
     function: Callable[..., R],
     *,
     side_effects: bool = False,
+    needs_approval: bool | Callable[..., bool] = False,
     timeout_seconds: float | None = None,
 ) -> Tool[..., R]:
     """Makes a tool from a JSON schema of an object; the function gets its properties as keyword arguments.
@@ -119,13 +144,18 @@ def tool_from_schema(
         arguments,
         names,
         None,
-        side_effects,
+        side_effects or needs_approval is not False,
+        needs_approval,
         timeout_seconds,
     )
 
 
 def _from_function(
-    function: Callable[P, R], name: str, side_effects: bool, timeout_seconds: float | None
+    function: Callable[P, R],
+    name: str,
+    side_effects: bool,
+    needs_approval: bool | Callable[..., bool],
+    timeout_seconds: float | None,
 ) -> Tool[P, R]:
     where = f"tool {_checked_name(name)}"
     try:
@@ -156,7 +186,7 @@ def _from_function(
         kw_only=True,
     )
     spec = _spec(name, inspect.getdoc(function) or "", schema)
-    return Tool(name, spec, function, arguments, names, context, side_effects, timeout_seconds)
+    return Tool(name, spec, function, arguments, names, context, side_effects, needs_approval, timeout_seconds)
 
 
 _Unset = msgspec.UnsetType

@@ -8,9 +8,10 @@ import logging
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -52,6 +53,7 @@ class _Running:
     future: Future[_Answer]
     ends: Deadline
     began: float
+    side_effects: bool
 
 
 class Toolbox:
@@ -77,16 +79,27 @@ class Toolbox:
         """Whether one of the calls would run a tool that changes something outside."""
         return any(not call.problem and self._offers_side_effects(call.name) for call in calls)
 
+    def waiting(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
+        """The calls that may run only after a person's yes."""
+        return [call for call in calls[: self._limits.max_uses_per_step] if self._waits(call)]
+
     def changes_made(self, records: Sequence[ToolRecord]) -> bool:
         """Whether a tool that changes something outside was run, or may have been."""
-        return any(self._offers_side_effects(record.name) and record.error != "refused" for record in records)
+        return any(
+            self._offers_side_effects(record.name) and record.error not in ("refused", "not_run") for record in records
+        )
 
     def run(
-        self, calls: Sequence[ToolCall], deadline: Deadline, context: Callable[[ToolCall, Deadline], ToolContext]
+        self,
+        calls: Sequence[ToolCall],
+        deadline: Deadline,
+        context: Callable[[ToolCall, Deadline], ToolContext],
+        refusals: Mapping[str, str] = MappingProxyType({}),
     ) -> list[ToolRecord]:
         """Answers every call, in the order of the calls, no later than shortly after the deadline.
 
-        `context` makes what a call may know of the turn. The result of each record is a toolResult block.
+        `context` makes what a call may know of the turn; `refusals` tells by tool use id why a call is not run. The result of
+        each record is a toolResult block.
         """
         answers: dict[int, _Answer] = {}
         running: dict[Future[_Answer], _Running] = {}
@@ -95,10 +108,12 @@ class Toolbox:
             while ready and len(running) < self._limits.max_parallel:
                 number, call = ready.popleft()
                 try:
+                    if call.tool_use_id in refusals:
+                        raise ToolError(refusals[call.tool_use_id])
                     started = self._start(number, call, deadline, context)
                     running[started.future] = started
                 except ToolError as error:
-                    answers[number] = _failed(error.message, "refused")
+                    answers[number] = _failed(error.message, "not_run" if call.name in self._tools else "refused")
             first = min((each.ends.left() for each in running.values()), default=0.0)
             wait(running, timeout=max(first, 0), return_when=FIRST_COMPLETED)
             for each in list(running.values()):
@@ -107,6 +122,9 @@ class Toolbox:
                     answers[each.number] = answer
                     del running[each.future]
         return [self._record(call, answers[number]) for number, call in enumerate(calls)]
+
+    def _waits(self, call: ToolCall) -> bool:
+        return not call.problem and call.name in self._tools and self._tools[call.name].waits(call.input)
 
     def _offers_side_effects(self, name: str) -> bool:
         return name in self._tools and self._tools[name].side_effects
@@ -137,7 +155,7 @@ class Toolbox:
             future = start(lambda: _call(each, call, context(call, ends), self._limits.result_max_chars))
         except RuntimeError as error:
             raise ToolError("Not run: the process can have no more threads.") from error
-        return _Running(number, future, ends, time.perf_counter())
+        return _Running(number, future, ends, time.perf_counter(), each.side_effects)
 
     def _answer_of(self, each: "_Running") -> _Answer | None:
         if each.future.done():
@@ -146,7 +164,12 @@ class Toolbox:
             return None
         self._hanging.append(each.future)
         seconds = time.perf_counter() - each.began
-        return _failed(f"The tool did not answer within {seconds:.3g} s.", "timeout", seconds)
+        text = f"The tool did not answer within {seconds:.3g} s."
+        if each.side_effects:
+            text += (
+                " It may still do its work: the outcome is unknown. Do not run it again unless the user asks for it."
+            )
+        return _failed(text, "timeout", seconds)
 
     def _record(self, call: ToolCall, answer: _Answer) -> ToolRecord:
         result = {"toolUseId": call.tool_use_id, "content": answer.content, "status": answer.status}

@@ -150,7 +150,9 @@ def _url(client: Any, properties: Properties, _name: str) -> Made:
     made = client.create_function_url_config(
         FunctionName=properties["TargetFunctionArn"], AuthType=properties["AuthType"]
     )
-    return properties["TargetFunctionArn"], {"FunctionUrl": made["FunctionUrl"], "FunctionArn": made["FunctionArn"]}
+    # AWS's ends with a slash.
+    url = made["FunctionUrl"].rstrip("/") + "/"
+    return properties["TargetFunctionArn"], {"FunctionUrl": url, "FunctionArn": made["FunctionArn"]}
 
 
 def _invoke_config(client: Any, properties: Properties, _name: str) -> Made:

@@ -4,9 +4,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from local.deploy.moto_cloud import MotoCloud
+
+class Cloud(Protocol):
+    """Where something was deployed."""
+
+    def client(self, service: str) -> Any:
+        """A client for a service of it."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Template:
         return properties
 
 
-def read_back(cloud: MotoCloud, template: Template, outputs: Mapping[str, str]) -> list[Check]:
+def read_back(cloud: Cloud, template: Template, outputs: Mapping[str, str]) -> list[Check]:
     """Table, function, API and alarms as deployed, each beside what the template says."""
     api_id = outputs["ApiUrl"].split("//")[1].partition(".")[0]
     return [
@@ -126,7 +131,7 @@ def deployed_routes(client: Any, api_id: str) -> dict[str, str]:
     return {route["RouteKey"]: route["AuthorizationType"] for route in client.get_routes(ApiId=api_id)["Items"]}
 
 
-def _watching(cloud: MotoCloud, template: Template) -> list[Check]:
+def _watching(cloud: Cloud, template: Template) -> list[Check]:
     cloudwatch = cloud.client("cloudwatch")
     alarms = cloudwatch.describe_alarms()["MetricAlarms"]
     groups = cloud.client("logs").describe_log_groups()["logGroups"]
@@ -145,7 +150,7 @@ def _watching(cloud: MotoCloud, template: Template) -> list[Check]:
     ]
 
 
-def left_over(cloud: MotoCloud) -> list[str]:
+def left_over(cloud: Cloud) -> list[str]:
     """What of the stack is still there, by kind and name."""
     found = {
         "table": cloud.client("dynamodb").list_tables()["TableNames"],

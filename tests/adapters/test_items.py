@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.adapters.items import dump_messages, from_item, load_messages, to_item
+from agent.adapters.codec import dump_messages, load_messages
+from agent.adapters.items import from_item, to_item
 from agent.history import completed, model_history
 from agent.ports import DONE, StoredTurn
 from tests.adapters.tables import NOW, done_turn, running_turn
@@ -102,7 +103,7 @@ def test_depth_is_no_limit_of_the_store(depth: int) -> None:
 
 def test_messages_are_one_attribute_and_numbers_are_whole() -> None:
     item = to_item(replace(done_turn("k", 7), usage={"input_tokens": 3}))
-    assert set(item) == {each.name for each in fields(StoredTurn)} - {"key"} | {"session_id"}
+    assert set(item) == {each.name for each in fields(StoredTurn)} - {"key", "decisions"} | {"session_id"}
     kinds = {name: next(iter(value)) for name, value in item.items()}
     assert {name for name, kind in kinds.items() if kind == "N"} == {"turn", "lease_until", "expires_at"}
     assert set(kinds.values()) == {"S", "N"}

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from agent.history import completed, model_history
 from agent.loop import Limits
-from agent.messages import Block, Usage, repair
+from agent.messages import Block, Usage
 from agent.ports import ModelReply
+from agent.repair import repair
 from agent.toolbox import ToolLimits
 from local.bedrock.service_model import service_model
 from tests.agent.strategies import EXAMPLES, MODEL_BLOCKS

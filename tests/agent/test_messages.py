@@ -10,14 +10,12 @@ from hypothesis import given
 
 from agent.deadline import Deadline
 from agent.messages import (
-    INTERRUPTED,
     NO_ANSWER,
     Message,
     Usage,
     assistant_text,
     clean_json,
     clean_text,
-    repair,
     tool_result,
     unique_id,
     user_text,
@@ -25,6 +23,7 @@ from agent.messages import (
     with_sentence,
 )
 from agent.ports import ModelRequest
+from agent.repair import INTERRUPTED, repair
 from tests.agent.strategies import EXAMPLES, JSON, STORED_MESSAGES
 from tests.fakes import FAMILIES, FakeModel, judge, reply, thought, use, wire_body
 

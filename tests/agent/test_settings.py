@@ -1,5 +1,6 @@
 """Settings: every default, every range, and one sentence for what is wrong."""
 
+import json
 from typing import Any
 
 import pytest
@@ -28,7 +29,28 @@ _DEFAULTS: dict[str, Any] = {
     "CALLER_IDENTITY": "session",
     "CORS_ORIGINS": (),
     "LOG_CONTENT": False,
+    "FALLBACK_MODEL_IDS": (),
+    "MODEL_REQUEST_FIELDS": {},
+    "CALLER_DAILY_TOKENS": None,
+    "APPROVERS": (),
+    "APPROVAL_TTL_SECONDS": 86_400,
 }
+
+
+_NO_FIELDS = [
+    "x",
+    "[1]",
+    "5",
+    "null",
+    '"x"',
+    "{'a': 1}",
+    '{"a": NaN}',
+    '{"a": Infinity}',
+    '{"a": 1e999}',
+    '{"a": 1' + "0" * 400 + "}",
+    r'{"a": "\ud83d"}',
+    '{"a": ' * 5000 + "1" + "}" * 5000,
+]
 
 
 def _read(**environment: str) -> Settings:
@@ -68,6 +90,11 @@ def test_an_unset_or_blank_setting_has_its_default(name: str, default: Any, blan
         ("CORS_ORIGINS", "https://a.example,https://b.example", ("https://a.example", "https://b.example")),
         ("LOG_CONTENT", "True", True),
         ("LOG_CONTENT", "false", False),
+        ("FALLBACK_MODEL_IDS", " b , c,b,", ("b", "c")),
+        ("MODEL_REQUEST_FIELDS", ' {"top_k": 5, "x": [1.5, null]} ', {"top_k": 5, "x": [1.5, None]}),
+        ("CALLER_DAILY_TOKENS", "1000000", 1_000_000),
+        ("APPROVERS", "a, anonymous", ("a", "anonymous")),
+        ("APPROVAL_TTL_SECONDS", "60", 60),
     ],
 )
 def test_a_setting_is_read_as_its_type(name: str, text: str, value: Any) -> None:
@@ -101,13 +128,16 @@ def test_a_setting_is_read_as_its_type(name: str, text: str, value: Any) -> None
         ("CALLER_IDENTITY", "user", "session or role"),
         ("CALLER_IDENTITY", "User", "session or role"),
         ("LOG_CONTENT", "yes", "false or true"),
+        ("CALLER_DAILY_TOKENS", "0", "a whole number from 1 to"),
+        ("APPROVAL_TTL_SECONDS", "0", "a whole number from 1 to"),
+        *(("MODEL_REQUEST_FIELDS", text, "a JSON object") for text in _NO_FIELDS),
     ],
 )
 def test_a_wrong_value_is_told_in_one_sentence_with_name_value_and_what_is_allowed(
     name: str, value: str, allowed: str
 ) -> None:
     told = _wrong(**{name: value})
-    assert told.startswith(f"{name} is {value!r}")
+    assert told.startswith(f"{name} is {value[:100]!r}"[:-1])
     assert allowed in told
     assert told.endswith(".")
     assert "\n" not in told
@@ -126,6 +156,64 @@ def test_temperature_and_top_p_exclude_each_other() -> None:
     told = _wrong(TEMPERATURE="0.1", TOP_P="0.9")
     assert "TEMPERATURE is 0.1" in told
     assert "TOP_P is 0.9" in told
+
+
+def _thinking(**more: Any) -> str:
+    return json.dumps({"thinking": {"type": "enabled", "budget_tokens": 1024, **more}})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"MAX_TOKENS": "1025"},
+        {"TEMPERATURE": "1"},
+        {"TOP_P": "0.95"},
+        {"TOP_P": "1"},
+    ],
+    ids=repr,
+)
+def test_thinking_that_keeps_the_rules_is_taken(more: dict[str, str]) -> None:
+    fields = _read(MODEL_REQUEST_FIELDS=_thinking(), **more).model_request_fields
+    assert fields == {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+
+
+@pytest.mark.parametrize(
+    ("budget", "more"),
+    [
+        (1023, {}),
+        (4096, {}),
+        (1024, {"MAX_TOKENS": "1024"}),
+        (-1, {}),
+        (True, {}),
+        (2000.5, {}),
+        ("2000", {}),
+        (None, {}),
+    ],
+    ids=repr,
+)
+def test_a_budget_of_thinking_is_at_least_1024_and_below_max_tokens(budget: Any, more: dict[str, str]) -> None:
+    told = _wrong(MODEL_REQUEST_FIELDS=_thinking(budget_tokens=budget), **more)
+    assert repr(budget) in told
+    assert told.count("MAX_TOKENS") == 1
+
+
+@pytest.mark.parametrize("more", [{"TEMPERATURE": "0.9"}, {"TEMPERATURE": "0"}, {"TOP_P": "0.94"}], ids=repr)
+def test_thinking_excludes_what_claude_refuses_with_it(more: dict[str, str]) -> None:
+    (name,) = more
+    told = _wrong(MODEL_REQUEST_FIELDS=_thinking(), **more)
+    assert told.startswith(f"{name} is {more[name]}")
+
+
+def test_thinking_excludes_top_k() -> None:
+    fields = {**json.loads(_thinking()), "top_k": 5}
+    assert "top_k" in _wrong(MODEL_REQUEST_FIELDS=json.dumps(fields))
+    assert _read(MODEL_REQUEST_FIELDS='{"top_k": 5}').model_request_fields == {"top_k": 5}
+
+
+@pytest.mark.parametrize("thinking", [{"type": "disabled"}, {"type": "adaptive"}, {}, 5, None], ids=repr)
+def test_the_rules_of_thinking_hold_only_where_it_is_enabled(thinking: Any) -> None:
+    _read(MODEL_REQUEST_FIELDS=json.dumps({"thinking": thinking}), TEMPERATURE="0.1")
 
 
 def test_a_very_long_wrong_value_is_told_in_part() -> None:

@@ -71,7 +71,7 @@ def test_without_time_no_tool_is_run() -> None:
     deadline = clock.deadline(1)
     clock.advance(1)
     [record] = _run(Toolbox([echo], ToolLimits()), use("t1"), deadline=deadline)
-    assert (record.status, record.error) == ("error", "refused")
+    assert (record.status, record.error) == ("error", "not_run")
     assert "no time" in str(record.result)
 
 
@@ -118,7 +118,7 @@ def test_tools_that_hang_for_ever_are_bounded_and_forgotten_once_they_end(releas
     before = set(threading.enumerate())
     assert {record.error for record in _run(toolbox, *_many("hang", 32))} == {"timeout"}
     refused = _run(toolbox, *_many("hang", 5), use("t1"))
-    assert {record.error for record in refused} == {"refused"}
+    assert {record.error for record in refused} == {"not_run"}
     assert "not ended" in str(refused[0].result)
     hung = set(threading.enumerate()) - before
     assert len(hung) <= 32

@@ -9,7 +9,8 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 
 from agent.loop import Limits
-from agent.sessions import Question, Sessions
+from agent.reservations import Question
+from agent.sessions import Sessions
 from agent.tool import tool
 from agent.toolbox import Toolbox, ToolLimits
 from tests.adapters.tables import FailingClient, store_over
@@ -66,7 +67,7 @@ class Desk:
 
         self.model = FakeModel(replies or [reply("Fine.")])
         return Sessions(
-            model=self.model,
+            models=[self.model],
             store=store_over(self.client),
             toolbox=Toolbox([send, large], ToolLimits(result_max_chars=10_000_000)),
             journal=self.journal,

@@ -12,8 +12,8 @@ from agent.errors import (
     SessionBusyError,
     StorageUnavailableError,
 )
-from agent.messages import INTERRUPTED
 from agent.ports import DONE, RUNNING
+from agent.repair import INTERRUPTED
 from tests.edge.desk import FAULTS, Desk, every_fault, fail, mend
 from tests.fakes import asks, reply, use
 

@@ -71,7 +71,6 @@ def test_options_on_any_route_answers_without_a_model(whole: Whole, event: Maker
         ("POST", "/chats", 404, None),
         ("POST", "/chat/chat/chat", 404, None),
         ("GET", "/sessions/a/b", 404, None),
-        ("POST", "/sessions/a/approvals", 404, None),
     ],
 )
 def test_what_is_no_route_says_what_is(

@@ -9,11 +9,52 @@ from typing import Any
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 
-from infra.config import CDK_JSON, from_context
+from infra.config import CDK_JSON
+from infra.context import from_context
 from infra.stack import AgentStack
 from infra.tool_needs import ToolNeeds
 
 ACCOUNT = "123456789012"
+MODEL = "anthropic.claude-haiku-4-5-20251001-v1:0"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/12345678-1234-1234-1234-123456789012"
+# Choices that tests share: as much as goes together, another model endpoint, tokens.
+EVERYTHING: dict[str, Any] = {
+    "auth": "none",
+    "tracing": False,
+    "kms_key": "create",
+    "snapstart": True,
+    "function_url": True,
+    "cors_origins": "https://example.com",
+    "reserved_concurrency": 5,
+    "alarm_topic": "arn:aws:sns:us-east-1:123456789012:alarms",
+    "guardrail_id": "abc123",
+    "guardrail_version": "1",
+    "model_id": "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123",
+    "fallback_model_ids": f"global.{MODEL},us.{MODEL},amazon.nova-lite-v1:0,amazon.nova-micro-v1:0",
+    "test_events": "existing",
+    "retain_sessions": True,
+}
+ENDPOINT = {
+    "model_provider": "openai",
+    "model_id": "qwen2.5:7b",
+    "openai_base_url": "https://models.example.com/v1",
+    "openai_api_key_secret": "models/key",
+}
+TOKENS: dict[str, Any] = {
+    "auth": "jwt",
+    "jwt_issuer": "https://example.com/",
+    "jwt_audience": "agents",
+    "kms_key": KEY,
+    "fallback_model_ids": "amazon.nova-lite-v1:0",
+    "architecture": "x86_64",
+    "memory_mb": 2048,
+    "timeout_seconds": 300,
+    "log_retention_days": 7,
+    "api_requests_per_second": 3,
+    "api_burst": 4,
+    "alarm_tokens_per_day": 1000,
+    "http_timeout_seconds": 20,
+}
 
 
 @dataclass(frozen=True)
@@ -40,6 +81,18 @@ class Synthesis:
         assert not [role for role in self.resources("IAM::Role").values() if "ManagedPolicyArns" in role]
         policies = self.resources("IAM::Policy").values()
         return [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+
+    def allowed(self, service: str) -> list[dict[str, Any]]:
+        """The statements that allow actions of a service, with actions and resources as lists."""
+
+        def listed(value: Any) -> list[Any]:
+            return value if isinstance(value, list) else [value]
+
+        found = [
+            {**statement, "Action": listed(statement["Action"]), "Resource": listed(statement["Resource"])}
+            for statement in self.statements()
+        ]
+        return [item for item in found if any(action.startswith(f"{service}:") for action in item["Action"])]
 
     def environment(self) -> dict[str, Any]:
         """The function's environment."""

@@ -1,12 +1,21 @@
 """The deployment and the function agree, although neither imports the other: settings, routes, names."""
 
 import ast
-from dataclasses import fields, replace
+import re
+from dataclasses import Field, fields, replace
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from agent.adapters.items import to_item
+from agent.events import ROUTES
+from agent.ports import StoredTurn
 from agent.settings import Settings
 from infra.bundling import SOURCE
-from infra.config import Config, from_context
+from infra.config import Config
+from infra.context import from_context
+from infra.session_table import ACTIONS
 from tests.infra.synthesis import Synthesis, context
 
 # Set by the stack itself, from what it makes.
@@ -19,7 +28,8 @@ def read_by_settings() -> set[str]:
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
     firsts = [call.args[0] for call in calls]
     texts = {node.value for node in firsts if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return {text for text in texts if text.isidentifier() and text.isupper()}
+    # Those of Powertools are read to be checked; whoever wants one sets it on the function.
+    return {text for text in texts if text.isidentifier() and text.isupper() and not text.startswith("POWERTOOLS_")}
 
 
 def test_every_setting_of_the_function_is_a_choice_and_every_choice_handed_on_is_a_setting() -> None:
@@ -43,11 +53,65 @@ def test_whatever_can_be_chosen_is_taken_by_the_function() -> None:
         caller_identity="role",
         guardrail_id="abc123",
         guardrail_version="DRAFT",
+        fallback_model_ids=("global.amazon.nova-lite-v1:0", "amazon.nova-micro-v1:0"),
+        caller_daily_tokens=1_000_000,
+        approvers=("0" * 32, "f" * 32),
+        approval_ttl_seconds=3600,
+        history_tokens=50_000,
+        prompt_caching="auto",
+        model_provider="openai",
+        model_tool_use="react",
+        openai_base_url="https://models.example.com/v1",
+        openai_api_key_secret="models/key",
     )
     settings = Settings.from_environment({**config.environment(), **MADE})
-    for name in ("tools", "temperature", "turn_token_limit", "cors_origins", "log_content", "caller_identity"):
+    same = ["tools", "temperature", "turn_token_limit", "cors_origins", "log_content", "caller_identity"]
+    same += ["guardrail_id", "guardrail_version", "fallback_model_ids", "caller_daily_tokens", "approvers"]
+    same += ["approval_ttl_seconds", "history_tokens", "prompt_caching", "model_provider", "model_tool_use"]
+    same += ["openai_base_url", "openai_api_key_secret"]
+    for name in same:
         assert getattr(settings, name) == getattr(config, name)
-    assert (settings.guardrail_id, settings.guardrail_version) == ("abc123", "DRAFT")
+
+
+def test_fields_for_the_model_arrive_as_they_stand_in_cdk_json() -> None:
+    fields_of_ours = {"top_k": 5, "stop": ["終"], "nested": {"x": 0.5, "y": None}}
+    environment = from_context(context(model_request_fields=fields_of_ours)).environment()
+    assert Settings.from_environment({**environment, **MADE}).model_request_fields == fields_of_ours
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_what_the_deployment_takes_at_its_bounds_the_function_takes_too(end: str) -> None:
+    def bound(item: Field[Any]) -> str | None:
+        found = re.search(r"number from (\S+) to (\d\S*?)(,|$)", item.metadata["rule"].allowed)
+        return found and found[1 if end == "low" else 2]
+
+    bounds = {item.name: bound(item) for item in fields(Config) if item.metadata["setting"]}
+    numbers = {name: value for name, value in bounds.items() if value and name != "top_p"}
+    assert {"history_pairs", "approval_ttl_seconds", "temperature"} <= numbers.keys()
+    Settings.from_environment({**from_context(context(**numbers)).environment(), **MADE})
+    Settings.from_environment({**from_context(context(top_p=bounds["top_p"])).environment(), **MADE})
+
+
+def test_the_api_has_the_routes_of_the_function(stack: Synthesis) -> None:
+    assert {route["RouteKey"] for route in stack.resources("ApiGatewayV2::Route").values()} == set(ROUTES)
+
+
+def test_the_table_has_the_key_and_the_expiry_that_the_function_writes(stack: Synthesis) -> None:
+    item, table = to_item(StoredTurn(key="session", turn=1, status="done")), stack.resource("DynamoDB::Table")
+    keys = {part["AttributeName"]: part["AttributeType"] for part in table["AttributeDefinitions"]}
+    assert {name: list(item[name]) for name in keys} == {name: [kind] for name, kind in keys.items()}
+    assert list(item[table["TimeToLiveSpecification"]["AttributeName"]]) == ["N"]
+
+
+def test_the_function_may_do_with_the_table_what_its_adapters_call_and_nothing_else() -> None:
+    called = set()
+    for module in ("dynamodb", "meter"):
+        tree = ast.parse((SOURCE / "agent" / "adapters" / f"{module}.py").read_text())
+        calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        called |= {
+            call.attr for call in calls if isinstance(call, ast.Attribute) and ast.unparse(call.value) == "self._client"
+        }
+    assert {"dynamodb:" + call.title().replace("_", "") for call in called} == set(ACTIONS)
 
 
 def test_the_deployment_knows_the_function_only_as_a_path() -> None:

@@ -1,13 +1,15 @@
 """The API: closed but for GET /health, throttled, logged, and in agreement with the function."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.infra.synthesis import Synthesis
-from tests.infra.test_stack import EVERYTHING, TOKENS
+from tests.infra.synthesis import EVERYTHING, TOKENS, Synthesis
 
 Synthesise = Callable[..., Synthesis]
 ROUTES = {
@@ -49,13 +51,16 @@ def test_requests_are_throttled_and_logged_as_json(stack: Synthesis) -> None:
     assert stage["DefaultRouteSettings"] == {"ThrottlingRateLimit": 10, "ThrottlingBurstLimit": 20}
     assert stage["AccessLogSettings"]["DestinationArn"]["Fn::GetAtt"][0] in stack.resources("Logs::LogGroup")
     fields = json.loads(stage["AccessLogSettings"]["Format"])
-    assert {"request_id", "route", "status", "milliseconds"} <= set(fields)
+    assert {"request_id", "route", "status", "milliseconds", "error"} <= set(fields)
 
 
-@pytest.mark.parametrize("seconds", [1, 20, 28])
-def test_the_gateway_waits_a_little_longer_than_the_function_takes(synthesise: Synthesise, seconds: int) -> None:
-    stack = synthesise(http_timeout_seconds=seconds)
+@pytest.mark.parametrize("choices", [{}, TOKENS])
+def test_the_gateway_waits_a_little_longer_than_the_function_takes(
+    synthesise: Synthesise, choices: dict[str, Any]
+) -> None:
+    stack = synthesise(**choices)
     integration = stack.resource("ApiGatewayV2::Integration")
+    seconds = int(choices.get("http_timeout_seconds", 28))
     assert stack.environment()["HTTP_TIMEOUT_SECONDS"] == str(seconds)
     assert integration["TimeoutInMillis"] == 1000 * (seconds + 1)
     assert integration["PayloadFormatVersion"] == "2.0"
@@ -88,3 +93,22 @@ def test_the_outputs_tell_how_to_call_it(synthesise: Synthesise, choices: dict[s
     assert words in str(outputs["CallApi"]["Value"])
     assert "aws lambda invoke" in str(outputs["CallFunction"]["Value"])
     assert ("CallFunctionUrl" in outputs) == bool(choices.get("function_url"))
+
+
+@pytest.mark.parametrize("token", ["", "a token"])
+def test_the_printed_curl_line_gives_a_token_only_where_there_is_one(
+    stack: Synthesis, tmp_path: Path, token: str
+) -> None:
+    parts = stack.template["Outputs"]["CallApi"]["Value"]["Fn::Join"][1]
+    line = "".join(part if isinstance(part, str) else "TOKEN" for part in parts)
+    curl = tmp_path / "curl"
+    curl.write_text(f"#!{sys.executable}\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n")
+    curl.chmod(0o755)
+    environment = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": token}
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], env={"PATH": str(tmp_path), **environment}, capture_output=True, text=True, check=True
+    )
+    given = json.loads(done.stdout)
+    assert given[:2] == ["--user", "key:secret"]
+    assert given[2:4] == (["--header", f"x-amz-security-token: {token}"] if token else ["--aws-sigv4", given[3]])
+    assert given[-3:-1] == ["--data", '{"question": "What is the sine of 1?"}']

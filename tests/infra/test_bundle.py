@@ -1,4 +1,4 @@
-"""The bundle: its fingerprint, its contents, its size, and that it runs. Those that install wheels are slow."""
+"""The bundle: its contents, its size, and that it runs. Those that install wheels are slow."""
 
 import hashlib
 import io
@@ -6,8 +6,7 @@ import os
 import platform
 import sys
 import zipfile
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,80 +15,11 @@ from infra.bundle import Bundle
 from infra.bundling import SERVICES, function_bundle, made
 from infra.choices import ConfigError
 from infra.compiler import BundleError, Compiler, compile_tree, find_compiler
-from infra.config import from_context
+from infra.context import from_context
 from tests.infra.synthesis import context
 
 MEGABYTE = 1_000_000
 THIS_PYTHON = Compiler(sys.executable, platform.python_version())
-
-
-@pytest.fixture
-def bundle(tmp_path: Path) -> Bundle:
-    source = tmp_path / "source"
-    (source / "agent").mkdir(parents=True)
-    (source / "handler.py").write_text("x = 1\n")
-    (source / "agent" / "prompt.md").write_text("Be kind.\n")
-    lock = tmp_path / "runtime.lock"
-    lock.write_text("six==1.17.0 --hash=sha256:00\n")
-    return Bundle(source, (lock,), "aarch64", "3.13", ("dynamodb",), None)
-
-
-def edit_source(bundle: Bundle) -> Bundle:
-    # Of the same size, and with the same time: neither may be what tells.
-    (bundle.source / "handler.py").write_text("x = 2\n")
-    return bundle
-
-
-def rename_source(bundle: Bundle) -> Bundle:
-    (bundle.source / "handler.py").rename(bundle.source / "handle.py")
-    return bundle
-
-
-def edit_lock(bundle: Bundle) -> Bundle:
-    bundle.locks[0].write_text("six==1.17.0 --hash=sha256:01\n")
-    return bundle
-
-
-CHANGES: dict[str, Callable[[Bundle], Bundle]] = {
-    "source": edit_source,
-    "name of a source": rename_source,
-    "lock": edit_lock,
-    "another lock": lambda bundle: replace(bundle, locks=bundle.locks * 2),
-    "processor": lambda bundle: replace(bundle, machine="x86_64"),
-    "machine": lambda bundle: replace(bundle, machine=None),
-    "python": lambda bundle: replace(bundle, python="3.14"),
-    "services": lambda bundle: replace(bundle, services=("dynamodb", "s3")),
-    "compiled": lambda bundle: replace(bundle, compiler=Compiler("python3.13", "3.13.0")),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_whatever_shapes_the_bundle_changes_its_hash(bundle: Bundle, change: str) -> None:
-    before = bundle.fingerprint()
-    assert CHANGES[change](bundle).fingerprint() != before
-
-
-def test_another_version_of_the_compiling_python_changes_the_hash_but_not_where_it_lies(bundle: Bundle) -> None:
-    one = replace(bundle, compiler=Compiler("/usr/bin/python3.13", "3.13.0")).fingerprint()
-    assert replace(bundle, compiler=Compiler("/opt/python3.13", "3.13.0")).fingerprint() == one
-    assert replace(bundle, compiler=Compiler("/usr/bin/python3.13", "3.13.1")).fingerprint() != one
-
-
-def test_files_that_are_not_bundled_do_not_change_the_hash(bundle: Bundle) -> None:
-    before = bundle.fingerprint()
-    (bundle.source / "__pycache__").mkdir()
-    (bundle.source / "__pycache__" / "handler.cpython-311.pyc").write_bytes(b"\0")
-    (bundle.source / ".DS_Store").write_bytes(b"\0")
-    (bundle.source / "agent" / "tool.lock").write_text("")
-    assert bundle.fingerprint() == before
-
-
-def test_the_hash_is_the_same_wherever_the_project_lies(bundle: Bundle, tmp_path: Path) -> None:
-    moved = bundle.source.rename(tmp_path / "elsewhere")
-    assert replace(bundle, source=moved).fingerprint() == Bundle.fingerprint(replace(bundle, source=moved))
-    before = replace(bundle, source=moved).fingerprint()
-    again = moved.rename(tmp_path / "third")
-    assert replace(bundle, source=again).fingerprint() == before
 
 
 def test_the_lock_of_a_tool_goes_along_where_the_tool_is_chosen(tmp_path: Path) -> None:
@@ -152,8 +82,10 @@ def test_the_bundle_is_small_the_same_each_time_and_holds_what_runs(tmp_path: Pa
     files = contents(tmp_path / "first")
     assert files == contents(tmp_path / "second")
     sources = {name for name in files if not name.endswith(".pyc")}
-    assert zipped(tmp_path / "first", sources) <= 4 * MEGABYTE
-    assert zipped(tmp_path / "first", files) <= 7 * MEGABYTE
+    sizes = {"without .pyc": zipped(tmp_path / "first", sources), "with .pyc": zipped(tmp_path / "first", files)}
+    print(sizes)  # `pytest -s` shows it
+    assert sizes["without .pyc"] <= 4 * MEGABYTE
+    assert sizes["with .pyc"] <= 7 * MEGABYTE
     assert (len(sources) < len(files)) == (bundle.compiler is not None)
     assert {"handler.py", "agent/system_prompt.md", "boto3/__init__.py", "msgspec/__init__.py"} <= sources
     kept = {name.split("/")[2] for name in files if name.startswith("botocore/data/") and name.count("/") > 2}
@@ -172,7 +104,10 @@ def test_the_wheels_are_for_the_functions_processor_or_for_this_machine(architec
 
 
 @pytest.mark.slow
-def test_a_wheel_that_cannot_be_had_is_named_with_the_reason(bundle: Bundle, tmp_path: Path) -> None:
+def test_a_wheel_that_cannot_be_had_is_named_with_the_reason(tmp_path: Path) -> None:
+    lock = tmp_path / "runtime.lock"
+    lock.write_text("six==1.17.0 --hash=sha256:00\n")
+    bundle = Bundle(tmp_path / "source", (lock,), "aarch64", "3.13", ("dynamodb",), None)
     with pytest.raises(BundleError, match=r"(?s)for aarch64, Python 3.13:.*six.*sha256"):
         bundle.build(tmp_path / "output")
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from infra.choices import ConfigError
-from infra.config import CDK_JSON, Config, from_context, print_table
+from infra.config import CDK_JSON, Config, print_table
+from infra.context import from_context
 from tests.infra.synthesis import context
 
 KEYS = [item.name for item in fields(Config)]
@@ -69,6 +70,16 @@ WRONG: list[tuple[str, object]] = [
     ("log_retention_days", 31),
     ("alarm_topic", "mine"),
     ("price_input", "-1"),
+    ("fallback_model_ids", "one,,two words"),
+    ("model_request_fields", "[1]"),
+    ("model_request_fields", "{"),
+    ("model_request_fields", '{"x": NaN}'),
+    ("model_request_fields", {"x": float("inf")}),
+    ("approvers", "alice"),
+    ("prompt_caching", "yes"),
+    ("model_provider", "azure"),
+    ("openai_base_url", "localhost:11434"),
+    ("openai_api_key_secret", "two words"),
 ]
 
 
@@ -86,12 +97,26 @@ def test_a_misspelled_key_is_told() -> None:
 
 
 TOGETHER: list[tuple[dict[str, Any], str]] = [
+    ({"tools": "fortune,shell"}, "tools"),
     ({"temperature": 0.5, "top_p": 0.5}, "top_p"),
     ({"guardrail_id": "abc"}, "guardrail_version"),
     ({"guardrail_version": "1"}, "guardrail_version"),
     ({"auth": "jwt"}, "auth"),
     ({"auth": "jwt", "jwt_issuer": "https://example.com"}, "auth"),
     ({"application_profile_model": "amazon.nova-lite-v1:0"}, "application_profile_model"),
+    ({"fallback_model_ids": "a,b,c,d,e"}, "fallback_model_ids"),
+    ({"model_provider": "openai"}, "model_provider"),
+    ({"openai_base_url": "http://localhost:11434/v1"}, "openai_base_url"),
+    ({"openai_api_key_secret": "models/key"}, "openai_api_key_secret"),
+    (
+        {
+            "model_provider": "openai",
+            "openai_base_url": "https://models.example.com/v1",
+            "guardrail_id": "abc",
+            "guardrail_version": "1",
+        },
+        "guardrail_id",
+    ),
 ]
 
 
@@ -108,6 +133,19 @@ def test_settings_reach_the_function_under_their_names_as_text() -> None:
     assert environment["TEMPERATURE"] == "0.5"
     assert environment["LOG_CONTENT"] == "true"
     assert "TOP_P" not in environment
+
+
+def test_an_object_is_the_same_as_json_and_as_text_of_the_command_line() -> None:
+    given = {"thinking": {"type": "enabled", "budget_tokens": 2048}}
+    as_json, as_text = (from_context(context(model_request_fields=it)) for it in (given, json.dumps(given)))
+    assert as_json == as_text
+    assert json.loads(as_json.environment()["MODEL_REQUEST_FIELDS"]) == given
+
+
+def test_models_are_asked_in_order_and_each_once() -> None:
+    config = from_context(context(model_id="one", fallback_model_ids="two, one, three, two"))
+    assert config.model_ids == ("one", "two", "three")
+    assert config.environment()["FALLBACK_MODEL_IDS"] == "two,one,three,two"
 
 
 def test_the_table_of_keys_names_each(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,14 +5,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from infra.config import from_context
+import pytest
+
+from infra.config import CDK_JSON
+from infra.context import from_context
 from infra.queries import SESSIONS, TOOLS_TABLE, saved_queries
 from infra.test_events import EVENTS, event_schema
 from tests.infra import journal
-from tests.infra.synthesis import Synthesis, context
-from tests.infra.test_stack import EVERYTHING
+from tests.infra.synthesis import EVERYTHING, TOKENS, Synthesis, context
 
 Synthesise = Callable[..., Synthesis]
+UNWATCHED = {
+    "name": "mine",
+    "alarm_tokens_per_day": None,
+    "test_events": "off",
+    "price_input": 3,
+    "price_output": 15,
+    "price_cache_read": 0.3,
+    "price_cache_write": 3.75,
+}
 
 
 def alarms(stack: Synthesis) -> list[dict[str, Any]]:
@@ -45,14 +56,20 @@ def test_each_thing_to_look_at_has_its_alarm(stack: Synthesis) -> None:
 
 
 def test_a_slow_function_alarms_before_its_time_is_over(synthesise: Synthesise) -> None:
-    [alarm] = [item for item in alarms(synthesise(timeout_seconds=300)) if item.get("ExtendedStatistic") == "p95"]
-    assert alarm["Threshold"] == 0.8 * 300_000
+    [alarm] = [item for item in alarms(synthesise(**TOKENS)) if item.get("ExtendedStatistic") == "p95"]
+    assert alarm["Threshold"] == 0.8 * 1000 * TOKENS["timeout_seconds"]
+
+
+def test_watching_costs_what_the_readme_says(stack: Synthesis) -> None:
+    watched = sum(max(1, len(models_of(alarm))) for alarm in alarms(stack))
+    told = f"{len(journal.metrics())} metrics at 0.30, alarms on {watched} metrics at 0.10, a dashboard at 3.00"
+    assert told in " ".join((CDK_JSON.parent / "README.md").read_text().split())
 
 
 def test_the_limit_of_tokens_a_day_is_the_chosen_one_or_none(synthesise: Synthesise, stack: Synthesis) -> None:
-    [alarm] = [item for item in alarms(synthesise(alarm_tokens_per_day=1000)) if item["Threshold"] == 1000]
+    [alarm] = [item for item in alarms(synthesise(**TOKENS)) if item["Threshold"] == TOKENS["alarm_tokens_per_day"]]
     assert {part["MetricStat"]["Period"] for part in alarm["Metrics"] if "MetricStat" in part} == {86_400}
-    assert len(alarms(synthesise(alarm_tokens_per_day=None))) == len(alarms(stack)) - 1
+    assert len(alarms(synthesise(**UNWATCHED))) == len(alarms(stack)) - 1
 
 
 def test_alarms_go_to_the_topic_where_one_is_named(synthesise: Synthesise, stack: Synthesis) -> None:
@@ -67,13 +84,47 @@ def test_what_alarms_look_at_is_written_by_the_function(stack: Synthesis) -> Non
 
 
 def test_the_functions_metrics_are_looked_for_where_it_writes_them(synthesise: Synthesise) -> None:
-    stack = synthesise(name="mine")
+    stack = synthesise(**UNWATCHED)
     assert stack.environment()["POWERTOOLS_METRICS_NAMESPACE"] == "mine"
     assert stack.environment()["POWERTOOLS_SERVICE_NAME"] == "mine"
     [throttled] = [item for item in alarms(stack) if item.get("MetricName") == "ModelThrottled"]
     assert throttled["Namespace"] == "mine"
     dimensions = {item["Name"]: item["Value"] for item in throttled["Dimensions"]}
     assert dimensions == {"service": "mine", "model": stack.environment()["MODEL_ID"]}
+
+
+def models_of(alarm: dict[str, Any]) -> set[tuple[str, str]]:
+    """The metrics that an alarm adds up, each with its model."""
+    metrics = [part["MetricStat"]["Metric"] for part in alarm.get("Metrics", []) if "MetricStat" in part]
+    dimensions = [{item["Name"]: item["Value"] for item in metric.get("Dimensions", [])} for metric in metrics]
+    return {(metric["MetricName"], found["model"]) for metric, found in zip(metrics, dimensions, strict=True)}
+
+
+@pytest.mark.parametrize("choices", [EVERYTHING, TOKENS])
+def test_all_models_that_may_answer_are_watched_together(synthesise: Synthesise, choices: dict[str, Any]) -> None:
+    stack = synthesise(**choices)
+    models = from_context(context(**choices)).model_ids
+    watched = [models_of(alarm) for alarm in alarms(stack)]
+    tokens = ["InputTokens", "OutputTokens"]
+    if len(models) == 2:
+        tokens += ["CacheReadInputTokens", "CacheWriteInputTokens"]
+    for names in (["ToolErrors", "ToolUses"], ["ModelThrottled"], tokens):
+        assert {(name, model) for name in names for model in models} in watched
+    for alarm in alarms(stack):
+        kinds = ["MetricStat" in part for part in alarm.get("Metrics", [])]
+        # What PutMetricAlarm takes at most.
+        assert kinds.count(True) <= 10
+        assert kinds.count(False) <= 10
+    for name in ("Turns", "Duration", "InputTokens"):
+        assert all(f'"{name}","model","{model}"' in dashboard(stack) for model in models)
+
+
+def test_cached_tokens_left_out_of_the_alarm_are_told(synthesise: Synthesise, stack: Synthesis) -> None:
+    def told(found: Synthesis) -> bool:
+        return any("cached ones not counted" in alarm["AlarmDescription"] for alarm in alarms(found))
+
+    assert told(synthesise(**EVERYTHING))
+    assert not told(stack)
 
 
 def test_the_dashboard_shows_every_metric_of_the_function(stack: Synthesis) -> None:
@@ -84,7 +135,7 @@ def test_the_dashboard_shows_every_metric_of_the_function(stack: Synthesis) -> N
 
 
 def test_the_dashboard_counts_the_cost_by_the_prices_of_cdk_json(synthesise: Synthesise) -> None:
-    shown = dashboard(synthesise(price_input=3, price_output=15, price_cache_read=0.3, price_cache_write=3.75))
+    shown = dashboard(synthesise(**UNWATCHED))
     assert "FILL(i, 0) * 3.0 + FILL(o, 0) * 15.0 + FILL(r, 0) * 0.3 + FILL(w, 0) * 3.75" in shown
 
 
@@ -131,4 +182,4 @@ def test_the_registry_of_test_events_is_made_and_outlives_the_stack_unless_it_ex
     assert registry["DeletionPolicy"] == "RetainExceptOnCreate"
     assert not synthesise(**EVERYTHING).resources("EventSchemas::Registry")
     assert synthesise(**EVERYTHING).resources("EventSchemas::Schema")
-    assert not synthesise(test_events="off").resources("EventSchemas::Schema")
+    assert not synthesise(**UNWATCHED).resources("EventSchemas::Schema")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from infra.choices import ConfigError
-from infra.permissions import Place, check_region, guardrail_statements, model_statements
+from infra.permissions import Place, check_region, guardrail_statements, model_statements, secret_statements
 
 REGIONS = ["us-east-1", "eu-central-1", "ap-northeast-1"]
 ACCOUNT = "123456789012"
@@ -121,3 +121,19 @@ def test_a_guardrail_is_allowed_by_its_id_or_its_arn() -> None:
     expected = [{"Effect": "Allow", "Action": ["bedrock:ApplyGuardrail"], "Resource": [arn]}]
     assert guardrail_statements("abc123", place("us-east-1")) == expected
     assert guardrail_statements(arn, place("us-east-1")) == expected
+
+
+def test_a_secret_may_be_read_and_no_other() -> None:
+    arn = f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:models/key-??????"
+    expected = {"Effect": "Allow", "Action": ["secretsmanager:GetSecretValue"], "Resource": [arn]}
+    assert secret_statements("models/key", place("us-east-1")) == [expected]
+    whole = arn.replace("??????", "a1B2c3")
+    assert secret_statements(whole, place("us-east-1")) == [{**expected, "Resource": [whole]}]
+
+
+@pytest.mark.parametrize(
+    "model_id", [f"us.{MODEL}", f"arn:aws:bedrock:us-east-1:{ACCOUNT}:provisioned-model/x", "arn:x"]
+)
+def test_a_model_that_does_not_fit_is_told_under_the_key_it_came_from(model_id: str) -> None:
+    with pytest.raises(ConfigError, match=r"^fallback_model_ids is "):
+        check_region(model_id, "eu-west-1", key="fallback_model_ids")

@@ -1,51 +1,17 @@
-"""The stack keeps the deployment's promises: table, function, grants, and what the security rules say."""
+"""The stack keeps the deployment's promises: table, function, names, and what the security rules say."""
 
 import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from cfnlint.api import ManualArgs, lint  # type: ignore[import-untyped]
 
 from infra.bundling import PYTHON
-from infra.choices import ConfigError
-from infra.tool_needs import ToolNeeds
-from tests.infra.synthesis import Synthesis, synthesis
+from tests.infra.synthesis import ENDPOINT, EVERYTHING, KEY, TOKENS, Synthesis
 
 Synthesise = Callable[..., Synthesis]
-MODEL = "anthropic.claude-haiku-4-5-20251001-v1:0"
-KEY = "arn:aws:kms:us-east-1:123456789012:key/12345678-1234-1234-1234-123456789012"
-EVERYTHING: dict[str, Any] = {
-    "auth": "none",
-    "tracing": False,
-    "kms_key": "create",
-    "snapstart": True,
-    "function_url": True,
-    "cors_origins": "https://example.com",
-    "reserved_concurrency": 5,
-    "alarm_topic": "arn:aws:sns:us-east-1:123456789012:alarms",
-    "guardrail_id": "abc123",
-    "guardrail_version": "1",
-    "model_id": "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123",
-    "test_events": "existing",
-    "retain_sessions": True,
-}
-TOKENS = {"auth": "jwt", "jwt_issuer": "https://example.com/", "jwt_audience": "agents", "kms_key": KEY}
-
-
-def allowed(stack: Synthesis, service: str) -> list[dict[str, Any]]:
-    def lists(statement: dict[str, Any]) -> dict[str, Any]:
-        actions, resources = statement["Action"], statement["Resource"]
-        return {
-            **statement,
-            "Action": actions if isinstance(actions, list) else [actions],
-            "Resource": resources if isinstance(resources, list) else [resources],
-        }
-
-    found = [lists(statement) for statement in stack.statements()]
-    return [statement for statement in found if any(action.startswith(f"{service}:") for action in statement["Action"])]
 
 
 def test_sessions_expire_are_backed_up_encrypted_and_go_with_the_stack(stack: Synthesis) -> None:
@@ -80,7 +46,7 @@ def test_an_own_key_encrypts_sessions_and_the_function_may_use_it(synthesise: Sy
     arn = {"Fn::GetAtt": [key, "Arn"]}
     for stack, expected in ((made, arn), (named, KEY)):
         assert stack.resource("DynamoDB::Table")["SSESpecification"]["KMSMasterKeyId"] == expected
-        [statement] = allowed(stack, "kms")
+        [statement] = stack.allowed("kms")
         assert statement["Resource"] == [expected]
         assert not [action for action in statement["Action"] if "*" in action]
     assert made.resource("KMS::Key")["EnableKeyRotation"] is True
@@ -101,6 +67,16 @@ def test_there_is_one_function_sized_for_the_job(stack: Synthesis) -> None:
     assert "FunctionName" not in function
 
 
+def test_sizes_and_limits_are_the_chosen_ones(synthesise: Synthesise) -> None:
+    chosen = synthesise(**TOKENS)
+    function = chosen.resource("Lambda::Function")
+    assert function["Architectures"] == ["x86_64"]
+    assert (function["MemorySize"], function["Timeout"]) == (2048, 300)
+    assert [group["RetentionInDays"] for group in chosen.resources("Logs::LogGroup").values()] == [7, 7]
+    limits = chosen.resource("ApiGatewayV2::Stage")["DefaultRouteSettings"]
+    assert limits == {"ThrottlingRateLimit": 3, "ThrottlingBurstLimit": 4}
+
+
 def test_logs_are_json_kept_for_the_chosen_time_and_go_with_the_stack(stack: Synthesis) -> None:
     groups = stack.resources("Logs::LogGroup")
     assert [group["RetentionInDays"] for group in groups.values()] == [30, 30]
@@ -117,7 +93,16 @@ def test_what_fails_asynchronously_is_tried_again_and_then_kept(stack: Synthesis
     assert config["MaximumEventAgeInSeconds"] == 3600
     assert config["DestinationConfig"]["OnFailure"]["Destination"] == {"Fn::GetAtt": [queue, "Arn"]}
     assert stack.resource("SQS::Queue")["SqsManagedSseEnabled"] is True
-    assert [statement["Resource"] for statement in allowed(stack, "sqs")] == [[{"Fn::GetAtt": [queue, "Arn"]}]]
+    policy = stack.resource("SQS::QueuePolicy")
+    assert policy["Queues"] == [{"Ref": queue}]
+    assert {
+        "Effect": "Deny",
+        "Principal": {"AWS": "*"},
+        "Action": "sqs:*",
+        "Resource": {"Fn::GetAtt": [queue, "Arn"]},
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    } in policy["PolicyDocument"]["Statement"]
+    assert [statement["Resource"] for statement in stack.allowed("sqs")] == [[{"Fn::GetAtt": [queue, "Arn"]}]]
 
 
 def test_snapstart_makes_a_version_and_an_alias_that_everything_calls(synthesise: Synthesise) -> None:
@@ -142,74 +127,26 @@ def test_concurrency_is_reserved_and_tracing_off_only_where_asked(synthesise: Sy
     stack = synthesise(**EVERYTHING)
     assert stack.resource("Lambda::Function")["ReservedConcurrentExecutions"] == 5
     assert "TracingConfig" not in stack.resource("Lambda::Function")
-    assert not allowed(stack, "xray")
+    assert not stack.allowed("xray")
 
 
-@pytest.mark.parametrize("region", ["us-east-1", "eu-central-1", "ap-northeast-1"])
-def test_the_model_that_the_function_is_told_is_the_one_it_may_call(synthesise: Synthesise, region: str) -> None:
-    stack = synthesise(region)
-    model_id = stack.environment()["MODEL_ID"]
-    profile, models = allowed(stack, "bedrock")
-    arn = f"arn:aws:bedrock:{region}:123456789012:inference-profile/{model_id}"
-    assert profile["Resource"] == [arn]
-    assert models["Resource"] == [
-        f"arn:aws:bedrock:*::foundation-model/{MODEL}",
-        f"arn:aws:bedrock:::foundation-model/{MODEL}",
-    ]
-    assert models["Condition"] == {"StringEquals": {"bedrock:InferenceProfileArn": arn}}
-
-
-def test_a_profile_of_another_geography_stops_the_synth(synthesise: Synthesise) -> None:
-    with pytest.raises(ConfigError, match="profile that eu-central-1 can call"):
-        synthesise("eu-central-1", model_id=f"us.{MODEL}")
-
-
-def test_a_guardrail_is_told_to_the_function_and_granted(synthesise: Synthesise, stack: Synthesis) -> None:
-    guarded = synthesise(**EVERYTHING)
-    assert guarded.environment()["GUARDRAIL_ID"] == "abc123"
-    assert guarded.environment()["GUARDRAIL_VERSION"] == "1"
-    arns = ["arn:aws:bedrock:us-east-1:123456789012:guardrail/abc123"]
-    assert [item["Resource"] for item in allowed(guarded, "bedrock") if "bedrock:ApplyGuardrail" in item["Action"]] == [
-        arns
-    ]
-    assert not [item for item in allowed(stack, "bedrock") if "bedrock:ApplyGuardrail" in item["Action"]]
-
-
-@pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS])
-def test_nothing_is_allowed_on_everything_but_writing_traces(synthesise: Synthesise, choices: dict[str, Any]) -> None:
-    for statement in synthesise(**choices).statements():
-        resources = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
-        if "*" in resources:
-            assert statement["Action"] == ["xray:PutTelemetryRecords", "xray:PutTraceSegments"]
-        wildcards = [resource for resource in resources if "*" in str(resource) and resource != "*"]
-        assert not wildcards or "Condition" in statement
-        assert "*" not in str(statement["Action"])
-
-
-def test_dynamodb_is_allowed_what_the_function_does_on_the_one_table(stack: Synthesis) -> None:
-    [table] = stack.resources("DynamoDB::Table")
-    [statement] = allowed(stack, "dynamodb")
-    assert statement["Resource"] == [{"Fn::GetAtt": [table, "Arn"]}]
-    called = {"Query", "GetItem", "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem"}
-    assert set(statement["Action"]) == {f"dynamodb:{action}" for action in called}
-
-
-def test_a_tool_gets_its_own_needs_only_where_it_is_chosen(tmp_path: Path, synthesise: Synthesise) -> None:
-    grant = {"Effect": "Allow", "Action": ["s3:GetObject"], "Resource": ["arn:aws:s3:::my-invoices/2026"]}
-    needs = {
-        "signature": ToolNeeds(
-            (grant,), ("s3",), {"INVOICE_BUCKET": "my-invoices"}, {"INVOICE_KEY_SECRET": "invoices/key"}
-        )
+def test_nothing_is_named_by_hand_but_the_api_and_what_the_stack_is_called_by(stack: Synthesis) -> None:
+    named = {
+        (item["Type"], key)
+        for item in stack.template["Resources"].values()
+        for key, value in item.get("Properties", {}).items()
+        if re.fullmatch("(|[A-Z][a-z]+)Name", key) and isinstance(value, str)
     }
-    chosen = synthesis(tmp_path / "chosen", "us-east-1", {"tools": "fortune,signature"}, needs)
-    assert chosen.environment()["INVOICE_BUCKET"] == "my-invoices"
-    assert chosen.environment()["INVOICE_KEY_SECRET"] == "invoices/key"
-    assert [statement["Resource"] for statement in allowed(chosen, "s3")] == [["arn:aws:s3:::my-invoices/2026"]]
-    [secret] = allowed(chosen, "secretsmanager")
-    assert str(secret["Resource"][0]).endswith("secret:invoices/key-??????")
-    other = synthesis(tmp_path / "other", "us-east-1", {"tools": "fortune"}, needs)
-    assert not allowed(other, "s3")
-    assert "INVOICE_BUCKET" not in other.environment()
+    assert named <= {
+        ("AWS::ApiGatewayV2::Api", "Name"),
+        ("AWS::ApiGatewayV2::Stage", "StageName"),
+        ("AWS::Logs::QueryDefinition", "Name"),
+        ("AWS::IAM::Policy", "PolicyName"),
+        ("AWS::EventSchemas::Registry", "RegistryName"),
+        ("AWS::EventSchemas::Schema", "RegistryName"),
+        # Of what CloudWatch watches, not of the alarm.
+        ("AWS::CloudWatch::Alarm", "MetricName"),
+    }
 
 
 def test_stacks_of_different_names_live_side_by_side(synthesise: Synthesise) -> None:
@@ -225,7 +162,7 @@ def test_stacks_of_different_names_live_side_by_side(synthesise: Synthesise) -> 
     assert not names(synthesise(name="one")) & names(synthesise(name="two"))
 
 
-@pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS])
+@pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS, ENDPOINT])
 def test_the_security_rules_find_nothing_that_was_not_acknowledged(
     synthesise: Synthesise, choices: dict[str, Any]
 ) -> None:
@@ -233,7 +170,7 @@ def test_the_security_rules_find_nothing_that_was_not_acknowledged(
     assert "AwsSolutions-L1" in synthesise(**choices).acknowledged
 
 
-@pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS])
+@pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS, ENDPOINT])
 def test_cfn_lint_finds_nothing(synthesise: Synthesise, choices: dict[str, Any]) -> None:
     # W3005 is about dependencies that the CDK writes out although a reference implies them.
     found = lint(json.dumps(synthesise(**choices).template), config=ManualArgs(ignore_checks=["W3005"]))

@@ -12,7 +12,7 @@ from local.__main__ import main
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["ask"], ["chat"], ["serve"], ["event"]])
+@pytest.mark.parametrize("command", [[], ["demo"], ["ask"], ["chat"], ["serve"], ["event"], ["replay"], ["export"]])
 def test_every_command_has_help(command: list[str]) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "local", *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=True

@@ -1,5 +1,6 @@
 """Loading, running and reloading a function in this process."""
 
+import importlib.util
 import logging
 import sys
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local.function import LocalFunction
+from local.function import LocalFunction, importable
 
 MODULE = """
 import json, logging
@@ -85,7 +86,8 @@ def _message(function: LocalFunction) -> str:
     return str(function.invoke({})[0]["errorMessage"])
 
 
-def test_without_a_handler_the_failure_is_an_answer(tmp_path: Path) -> None:
+def test_without_a_handler_the_failure_is_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if not Path(folder, "handler.py").exists()])
     with LocalFunction(tmp_path) as function:
         result, succeeded = function.invoke({})
     assert (result["errorType"], succeeded) == ("ModuleNotFoundError", False)
@@ -120,6 +122,23 @@ def test_raw_logs_are_shown_by_choice_but_errors_always(
     finally:
         logger.removeHandler(raw)
     assert capsys.readouterr() == ("", shown)
+
+
+def test_a_root_that_was_importable_before_stays_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    with LocalFunction(folder) as function:
+        function.invoke({})
+    assert str(folder) in sys.path
+
+
+def test_within_importable_the_modules_of_a_root_can_be_imported(folder: Path) -> None:
+    before = list(sys.path)
+    with importable(folder):
+        assert importlib.util.find_spec("words")
+        importlib.import_module("words")
+    assert sys.path == before
+    assert sys.modules.pop("words").WORD == "one"
+    assert not list(folder.rglob("*.pyc"))
 
 
 def test_modules_and_path_are_given_back(folder: Path) -> None:

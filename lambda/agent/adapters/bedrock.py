@@ -5,8 +5,8 @@ The body is written by msgspec: botocore walks a long history value by value, wh
 """
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
 from agent.adapters.aws import CONNECTION_ERRORS, SDK_ERRORS, TIMEOUTS, error_code, is_misconfigured, pause, status_code
+from agent.adapters.caching import with_cache_points
 from agent.deadline import Deadline, start
 from agent.errors import (
     AgentError,
@@ -24,11 +25,14 @@ from agent.errors import (
     OutOfTimeError,
     PromptTooLongError,
 )
-from agent.messages import Message, Usage, tool_uses
+from agent.messages import Message, Usage, clean_text, tool_uses
 from agent.ports import ModelReply, ModelRequest
 
 ATTEMPTS = 3
 _FIRST_PAUSE = 0.5  # seconds; doubled, with jitter
+_USAGE = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+# What botocore's parser raises on an answer that is not of its service, and what reading such an answer raises here.
+_UNREADABLE = (AttributeError, TypeError, KeyError, ValueError, RecursionError)
 _THROTTLED = ("ThrottlingException", "ServiceQuotaExceededException", "TooManyRequestsException")
 _UNAVAILABLE = ("InternalServerException", "ServiceUnavailableException", "ModelNotReadyException", "InternalFailure")
 # What Bedrock says in a ValidationException, in lower case, as reported in public: its codes don't tell these apart.
@@ -51,6 +55,13 @@ class Inference:
     temperature: float | None = None
     top_p: float | None = None
     guardrail: tuple[str, str] | None = None
+    request_fields: Mapping[str, Any] = field(default_factory=dict)  # the model's own, beside Converse's
+    prompt_caching: bool = False
+
+    def for_model(self, model_id: str, main: str) -> "Inference":
+        """Without the request fields, unless the model is of the provider that they were written for, that of `main`."""
+        provider, wanted = (shown(each).split(".")[-2:-1] for each in (model_id, main))
+        return self if provider == wanted else replace(self, request_fields={})
 
 
 class BedrockModel:
@@ -59,6 +70,7 @@ class BedrockModel:
     def __init__(self, client: Any, model_id: str, inference: Inference) -> None:
         self.model_id = model_id
         self._client = client
+        self._prompt_caching = inference.prompt_caching
         self._body = threading.local()
         client.meta.events.register("before-call.bedrock-runtime.Converse", self._put_body)
         config = {"maxTokens": inference.max_tokens, "temperature": inference.temperature, "topP": inference.top_p}
@@ -68,6 +80,8 @@ class BedrockModel:
         if inference.guardrail:
             identifier, version = inference.guardrail
             self._fixed["guardrailConfig"] = {"guardrailIdentifier": identifier, "guardrailVersion": version}
+        if inference.request_fields:
+            self._fixed["additionalModelRequestFields"] = dict(inference.request_fields)
         # Llama and Mistral refuse text beside tool uses; ids that hide their model are treated alike
         self._uses_stand_alone = any(
             part in model_id for part in ("meta.", "mistral.", ":application-inference-profile/")
@@ -81,16 +95,21 @@ class BedrockModel:
         tools = list(request.tools) or _tools_of(request.messages)
         if tools:
             parameters["toolConfig"] = {"tools": tools}
+        if request.stop_sequences:
+            inference = {**self._fixed["inferenceConfig"], "stopSequences": list(request.stop_sequences)}
+            parameters["inferenceConfig"] = inference
+        if self._prompt_caching:
+            parameters = with_cache_points(parameters, self.model_id)
         body = msgspec.json.encode(parameters)
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                response = self._call(body, deadline)
+                return self._reply(self._call(body, deadline))
             except SDK_ERRORS as error:
                 ours, again = _translated(error)
                 if not again or attempt == ATTEMPTS or not pause(attempt, _FIRST_PAUSE, deadline):
                     raise ours from error
-                continue
-            return self._reply(response)
+            except _UNREADABLE as error:  # not sent again: it was answered, and is paid for
+                raise ModelError(detail=f"the answer can't be read: {type(error).__name__}") from error
         raise ModelUnavailableError
 
     def _call(self, body: bytes, deadline: Deadline) -> dict[str, Any]:
@@ -120,22 +139,28 @@ class BedrockModel:
         return response
 
     def _put_body(self, params: dict[str, Any], **_: object) -> None:
-        params["body"] = self._body.value
+        body = getattr(self._body, "value", None)
+        if body is not None:  # else another model of the same client is called
+            params["body"] = body
 
     def _reply(self, response: dict[str, Any]) -> ModelReply:
         usage = response.get("usage") or {}
         message = (response.get("output") or {}).get("message") or {}
         return ModelReply(
-            content=message.get("content") or [],
-            stop_reason=str(response.get("stopReason") or "unknown"),
-            usage=Usage(
-                input_tokens=usage.get("inputTokens") or 0,
-                output_tokens=usage.get("outputTokens") or 0,
-                cache_read_input_tokens=usage.get("cacheReadInputTokens") or 0,
-                cache_write_input_tokens=usage.get("cacheWriteInputTokens") or 0,
-            ),
-            model_id=self.model_id,
+            content=[block for block in message.get("content") or [] if isinstance(block, dict)],
+            stop_reason=clean_text(str(response.get("stopReason") or ""))[:64] or "unknown",
+            usage=Usage(*(_count(usage.get(name)) for name in _USAGE)),
+            model_id=shown(self.model_id),
         )
+
+
+def shown(model_id: str) -> str:
+    """The id as answers and logs name it: of an ARN only what follows the account."""
+    return model_id.rpartition("/")[2]
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int else 0
 
 
 def _tools_of(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -159,6 +184,8 @@ def _translated(error: Exception) -> tuple[AgentError, bool]:
         return ModelUnavailableError(detail=detail), False
     if code == "ModelErrorException":
         return ModelError(detail=detail), False
+    if status_code(error) == 413:  # beyond the size of a request, which a long history can reach
+        return PromptTooLongError(detail=detail), False
     if code in _UNAVAILABLE or status_code(error) >= 500 or isinstance(error, CONNECTION_ERRORS):
         return ModelUnavailableError(detail=detail), True
     if code == "ValidationException":

@@ -82,7 +82,7 @@ class DynamoDBStore:
             if error_code(error) == _CONDITION:
                 standing = from_item(getattr(error, "response", {}).get("Item") or {})
                 raise SessionBusyError(retry_after=seconds_left(standing.lease_until, now)) from error
-            raise _translated(error) from error
+            raise translated(error) from error
 
     def save(self, turn: StoredTurn, deadline: Deadline) -> None:
         """Sends the same update again after an unclear failure, which changes nothing if it had been made."""
@@ -104,7 +104,7 @@ class DynamoDBStore:
             except SDK_ERRORS as error:
                 if error_code(error) == _CONDITION:
                     raise LeaseLostError(detail="another request has taken the turn over") from error
-                ours = _translated(error)
+                ours = translated(error)
                 if isinstance(ours, StorageUnavailableError):
                     if attempt < _ATTEMPTS and pause(attempt, _FIRST_PAUSE, deadline):
                         continue
@@ -123,7 +123,7 @@ class DynamoDBStore:
             )
         except SDK_ERRORS as error:
             if error_code(error) != _CONDITION:
-                raise _translated(error) from error
+                raise translated(error) from error
 
     def trim(self, key: str, turns: Sequence[int]) -> None:
         """One call, without another attempt: what is left is deleted by the next turn."""
@@ -134,7 +134,7 @@ class DynamoDBStore:
                 requests = [{"DeleteRequest": {"Key": _key(key, turn)}} for turn in turns]
                 self._client.batch_write_item(RequestItems={self._table: requests})
         except SDK_ERRORS as error:
-            raise _translated(error) from error
+            raise translated(error) from error
 
     def forget(self, key: str, now: float) -> None:
         """Reads and deletes until nothing is left; a turn that begins meanwhile is noticed by the next reading."""
@@ -165,7 +165,7 @@ class DynamoDBStore:
             )
         except SDK_ERRORS as error:
             if error_code(error) != _CONDITION:
-                raise _translated(error) from error
+                raise translated(error) from error
 
     def _page(self, query: dict[str, Any]) -> Any:
         page = self._client.query(TableName=self._table, **query)
@@ -178,7 +178,7 @@ class DynamoDBStore:
             try:
                 return call()
             except SDK_ERRORS as error:
-                ours = _translated(error)
+                ours = translated(error)
                 last = attempt == _ATTEMPTS or not isinstance(ours, StorageUnavailableError)
                 if last or not pause(attempt, _FIRST_PAUSE, deadline):
                     raise ours from error
@@ -196,7 +196,8 @@ def _key(key: str, turn: int) -> dict[str, Any]:
     return {"session_id": {"S": key}, "turn": {"N": str(turn)}}
 
 
-def _translated(error: Exception) -> AgentError:
+def translated(error: Exception) -> AgentError:
+    """Our error for what the SDK raised."""
     if is_misconfigured(error):
         return MisconfiguredError(detail=f"{error} (check TABLE_NAME and the function's permissions)")
     return StorageUnavailableError(detail=str(error))

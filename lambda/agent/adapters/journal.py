@@ -15,7 +15,10 @@ from agent.ports import ToolRecord
 
 _CLIENT_ERRORS = ("invalid_request", "not_found", "method_not_allowed", "payload_too_large", "session_busy")
 # an ARN's account and region, and the name of whoever called, are no business of a log reader; what was asked for is
-_ARN = re.compile(r"arn:[a-z-]+:([a-z0-9-]+):[a-z0-9-]*:[0-9]*:([^\s'\",]*)")
+_ARN = re.compile(r"arn:[a-z-]+:([a-z0-9-]+):[a-z0-9-]*:(?:[0-9]*|aws):([^\s'\",]*)")
+_KEY_ID = re.compile(r"\bA[KS]IA[A-Z0-9]{16}\b")
+_TOKEN = re.compile(r"x-amz-security-token:\S+")  # stands in what AWS says of a wrong signature
+_VALUE = re.compile(r"Value '.*?' at", re.DOTALL)  # and this in what it says of a wrong value
 _ACCOUNT = re.compile(r"\b[0-9]{12}\b")
 
 
@@ -44,6 +47,11 @@ class PowertoolsJournal:
         if self._log_content:
             fields |= {"input": record.input, "result": record.result["toolResult"]["content"]}
         (self._logger.error if record.problem else self._logger.info)("tool use", extra=fields)
+
+    def approval(self, session_id: str, tool_use_id: str, tool: str, approved: bool, by: str) -> None:
+        """One line a decision: who said yes or no to what."""
+        fields = {"gen_ai.tool.name": tool, "gen_ai.tool.call.id": tool_use_id, "session_id": session_id}
+        self._logger.info("approval", extra={**fields, "approved": approved, "by": by or "direct"})
 
     def warning(self, message: str, **fields: object) -> None:
         """Something went wrong that did not stop the turn."""
@@ -106,4 +114,5 @@ class PowertoolsJournal:
 
 
 def _masked(text: str) -> str:
-    return _ACCOUNT.sub("<account>", _ARN.sub(r"<\1 \2>", text))
+    text = _TOKEN.sub("x-amz-security-token:<token>", _VALUE.sub("Value '…' at", text))
+    return _ACCOUNT.sub("<account>", _KEY_ID.sub("<key id>", _ARN.sub(r"<\1 \2>", text)))

@@ -4,12 +4,14 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from infra.cdk import ROOT
-from local.deploy.readback import Check, Template
+from local.deploy.readback import Check, Template, left_over
 from local.deploy.rehearsal import Rehearsal
 from local.deploy.traffic import send_events, send_requests
 from local.screen import Screen
@@ -61,6 +63,36 @@ def test_a_template_is_read_by_type(tmp_path: Path) -> None:
     template = Template.read(path)
     assert template.one("SQS::Queue") == {"x": 1}
     assert template.all("SNS::Topic") == [{}]
+
+
+ANSWERS: dict[str, dict[str, Any]] = {
+    "list_tables": {"TableNames": ["sessions"]},
+    "list_functions": {"Functions": [{"FunctionName": "agent"}]},
+    "get_apis": {"Items": [{"ApiId": "a1"}]},
+    "list_queues": {"QueueUrls": ["http://queue"]},
+    "describe_log_groups": {"logGroups": [{"logGroupName": "logs"}]},
+    "describe_alarms": {"MetricAlarms": [{"AlarmName": "slow"}]},
+    "list_dashboards": {"DashboardEntries": [{"DashboardName": "board"}]},
+    "list_roles": {"Roles": [{"RoleName": "role"}]},
+    "describe_stacks": {"Stacks": [{"StackName": "agent"}]},
+}
+
+
+class FakeCloud:
+    """Holds one thing of each kind; for any service it is its own client."""
+
+    def client(self, service: str) -> "FakeCloud":
+        assert service
+        return self
+
+    def __getattr__(self, operation: str) -> Callable[[], dict[str, Any]]:
+        return lambda: ANSWERS[operation]
+
+
+def test_whatever_a_destroy_leaves_is_found_and_named() -> None:
+    found = left_over(FakeCloud())
+    assert len(found) == len(ANSWERS)
+    assert {"table sessions", "queue http://queue", "role role", "stack agent"} <= set(found)
 
 
 @pytest.mark.parametrize(

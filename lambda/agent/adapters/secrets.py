@@ -1,0 +1,41 @@
+"""Secrets in AWS Secrets Manager."""
+
+import json
+from typing import Any
+
+from agent.adapters.aws import SDK_ERRORS, is_misconfigured
+from agent.errors import MisconfiguredError, ModelUnavailableError
+
+
+class Secret:
+    """A secret by its name or ARN, read anew with each call."""
+
+    def __init__(self, client: Any, name: str) -> None:
+        self._client = client
+        self._name = name
+
+    def __call__(self) -> str:
+        """Its text; of a JSON object with one text, as the console makes it, that text.
+
+        Raises MisconfiguredError where it is none or may not be read, ModelUnavailableError where the service fails.
+        """
+        try:
+            response = self._client.get_secret_value(SecretId=self._name)
+        except SDK_ERRORS as error:
+            detail = f"the secret {self._name} can't be read: {error}"
+            if is_misconfigured(error):
+                raise MisconfiguredError(detail=detail) from error
+            raise ModelUnavailableError(detail=detail) from error
+        text = response.get("SecretString")
+        if not isinstance(text, str) or not text.strip():
+            raise MisconfiguredError(detail=f"The secret {self._name} must hold a text.")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return text.strip()
+        if not isinstance(value, dict):
+            return text.strip()
+        match list(value.values()):
+            case [str(only)] if only.strip():
+                return only.strip()
+        raise MisconfiguredError(detail=f"The secret {self._name} holds JSON, which must be one name with one text.")

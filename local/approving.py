@@ -1,0 +1,58 @@
+"""Tool uses that wait for a person: shown as they would run, and decided at the terminal."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from local.function import importable
+from local.screen import Screen, failed
+from local.stack import Stack
+
+Verdict = bool | dict[str, Any]
+_QUESTION = "approve? y, or n and why> "
+
+
+def waiting(stack: Stack, session: str) -> list[dict[str, Any]]:
+    """The `approvals` that a session waits for, from an earlier run too."""
+    with importable():
+        from local import recordings
+
+        return recordings.waiting(stack.sessions.items(session))
+
+
+def settle(
+    stack: Stack,
+    screen: Screen,
+    session: str,
+    approvals: Sequence[Mapping[str, Any]],
+    read_line: Callable[[str], str] | None,
+) -> None:
+    """Ask for each tool use that waits, send what was decided and show the answer, until nothing waits any more.
+
+    Without `read_line` nobody can be asked: what waits is shown, and nothing is approved.
+    """
+    while approvals:
+        verdicts: dict[str, Verdict] = {}
+        for each in approvals:
+            screen.waits(each)
+            if read_line:
+                verdicts[each["tool_use_id"]] = _decision(read_line)
+        if not read_line:
+            screen.line("Nobody can be asked here, so nothing is approved.", "yellow")
+            return
+        result, succeeded = stack.invoke({"session_id": session, "approvals": verdicts})
+        if failed(result, succeeded):
+            screen.failure(result)
+            return
+        screen.answer(result)
+        screen.tokens(result)
+        approvals = result.get("approvals", [])
+
+
+def _decision(read_line: Callable[[str], str]) -> Verdict:
+    while True:
+        said, _, reason = read_line(_QUESTION).strip().partition(" ")
+        if said.lower() in ("y", "yes"):
+            if not reason.strip():
+                return True
+        elif said.lower() in ("n", "no"):
+            return {"approved": False, "reason": reason.strip()}

@@ -1,0 +1,95 @@
+"""Secrets, against moto's Secrets Manager."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError
+from moto import mock_aws
+
+from agent.adapters.secrets import Secret
+from agent.errors import AgentError, MisconfiguredError, ModelUnavailableError
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with mock_aws():
+        client = boto3.client("secretsmanager")
+        yield client
+        client.close()
+
+
+@pytest.fixture
+def name() -> str:
+    """A name that no other test has used."""
+    return f"agent/openai-{next(_NUMBERS)}"
+
+
+@pytest.mark.parametrize(
+    "text", ["sk-key", "sk-key\n", '{"OPENAI_API_KEY": "sk-key"}', '{"OPENAI_API_KEY": " sk-key "}']
+)
+def test_a_secret_is_its_text_or_the_one_text_in_its_json(client: Any, name: str, text: str) -> None:
+    client.create_secret(Name=name, SecretString=text)
+    assert Secret(client, name)() == "sk-key"
+
+
+@pytest.mark.parametrize("text", ["12345", '"quoted"', "[1]", "null"])
+def test_a_key_that_happens_to_be_json_stays_as_it_is(client: Any, name: str, text: str) -> None:
+    client.create_secret(Name=name, SecretString=text)
+    assert Secret(client, name)() == text
+
+
+def test_a_secret_is_read_anew_with_each_call(client: Any, name: str) -> None:
+    client.create_secret(Name=name, SecretString="old")
+    secret = Secret(client, name)
+    assert secret() == "old"
+    client.put_secret_value(SecretId=name, SecretString="new")
+    assert secret() == "new"
+
+
+@pytest.mark.parametrize("text", ["  ", '{"a": "sk-key", "b": "sk-other"}', '{"a": 5}', "{}", '{"a": " "}'])
+def test_a_secret_of_another_shape_is_told_without_its_text(client: Any, name: str, text: str) -> None:
+    client.create_secret(Name=name, SecretString=text)
+    with pytest.raises(MisconfiguredError) as failed:
+        Secret(client, name)()
+    assert name in failed.value.detail
+    assert "sk-" not in failed.value.detail
+
+
+def test_a_secret_of_bytes_is_none(client: Any, name: str) -> None:
+    client.create_secret(Name=name, SecretBinary=b"sk-key")
+    with pytest.raises(MisconfiguredError):
+        Secret(client, name)()
+
+
+def test_a_secret_that_is_not_there_is_misconfigured(client: Any, name: str) -> None:
+    with pytest.raises(MisconfiguredError) as failed:
+        Secret(client, name)()
+    assert name in failed.value.detail
+
+
+class FailingClient:
+    """A client whose service fails."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def get_secret_value(self, **_: str) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("failure", "raised"),
+    [
+        (ClientError({"Error": {"Code": "AccessDeniedException"}}, "GetSecretValue"), MisconfiguredError),
+        (ClientError({"Error": {"Code": "InternalServiceError"}}, "GetSecretValue"), ModelUnavailableError),
+        (ConnectTimeoutError(endpoint_url="https://x"), ModelUnavailableError),
+    ],
+)
+def test_a_service_that_fails_or_refuses_is_told(failure: Exception, raised: type[AgentError]) -> None:
+    with pytest.raises(raised):
+        Secret(FailingClient(failure), "agent/openai")()

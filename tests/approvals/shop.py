@@ -1,0 +1,78 @@
+"""The whole function with a tool that needs a yes: what one process asks, another approves."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from agent.callers import caller_of
+from agent.tool import Tool, tool
+from agent.toolbox import Toolbox, ToolLimits
+from tests.edge.gateway_events import Maker, checked, http_api
+from tests.edge.test_edge_callers import jwt
+from tests.edge.whole_function import Whole, function_at, unique
+from tests.fakes import FakeContext
+
+ALICE, BOB, EVE = jwt("alice"), jwt("bob"), jwt("eve")
+BOSS = caller_of(BOB, "session")
+OWNER = caller_of(ALICE, "session")
+CALL = {"tool_use": {"name": "refund", "input": {"order": "7"}, "id": "t1"}}
+
+
+SECOND = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
+ENVIRONMENTS: dict[str, dict[str, str]] = {
+    "asks": {},
+    "approves": {"APPROVERS": BOSS},
+    "approves for anonymous": {"APPROVERS": "anonymous"},
+    "falls back": {"FALLBACK_MODEL_IDS": SECOND},
+    "falls back later": {"FALLBACK_MODEL_IDS": SECOND},
+}
+
+
+class Processes:
+    """Functions over one table, each with an environment of its own."""
+
+    def __init__(self, whole: Whole) -> None:
+        self.whole = whole
+        self.functions = {name: function_at(whole.server, **more) for name, more in ENVIRONMENTS.items()}
+
+
+class Shop:
+    """A session of an agent whose only tool needs a yes. What one process asks, another approves."""
+
+    def __init__(self, processes: Processes) -> None:
+        self.whole = processes.whole
+        self.ran: list[str] = []
+        self.session = unique()
+        self._functions = processes.functions
+        for function in self._functions.values():
+            assert function._app
+            sessions = replace(function._app.sessions, toolbox=Toolbox([self._refund()], ToolLimits()))
+            function._app = replace(function._app, sessions=sessions)
+
+    def _refund(self) -> Tool[[str], str]:
+        @tool(needs_approval=True)
+        def refund(order: str) -> str:
+            """Pays an order back."""
+            self.ran.append(order)
+            return "refunded"
+
+        return refund
+
+    def call(self, event: object, process: str = "approves") -> tuple[Any, Any]:
+        return self._functions[process].answer(event, FakeContext(unique("invocation")))
+
+    def http(self, event: object, process: str = "approves") -> tuple[int, Any]:
+        response, error = self.call(event, process)
+        assert error is None
+        return checked(response)["statusCode"], json.loads(response["body"])
+
+    def wait(self, maker: Maker = http_api, **context: Any) -> dict[str, Any]:
+        """Asks over HTTP, and the answer waits."""
+        self.whole.play(CALL, {"text": "Done."})
+        status, answer = self.http(maker(body={"question": "refund it", "session_id": self.session}, **context), "asks")
+        assert (status, answer["stop_reason"], self.ran) == (200, "awaiting_approval", [])
+        return dict(answer)
+
+    def approve(self, maker: Maker = http_api, body: Any = None, **context: Any) -> tuple[int, Any]:
+        said = {"approvals": {"t1": True}} if body is None else body
+        return self.http(maker("POST", f"/sessions/{self.session}/approvals", said, **context))

@@ -1,0 +1,38 @@
+"""Variants of the whole function: with tools of the test's own, over servers of the test's own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+from agent.tool import Tool
+from agent.toolbox import Toolbox, ToolLimits
+from handler import Function
+from tests.edge.whole_function import ENVIRONMENT, Whole
+
+_serial = itertools.count(1)
+
+
+@contextmanager
+def offering(whole: Whole, *tools: Tool[..., Any], limits: ToolLimits | None = None) -> Iterator[Whole]:
+    """The function with these tools and no others."""
+    app = whole.function._app
+    assert app
+    whole.function._app = replace(app, sessions=replace(app.sessions, toolbox=Toolbox(tools, limits or ToolLimits())))
+    try:
+        yield whole
+    finally:
+        whole.function._app = app
+
+
+def function_over(bedrock: str = "", dynamodb: str = "", **environment: str) -> Function:
+    """A function whose services are at these addresses, with a logger of its own; blank: as the test has it."""
+    urls = {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock, "AWS_ENDPOINT_URL_DYNAMODB": dynamodb}
+    name = {"POWERTOOLS_SERVICE_NAME": f"over-{next(_serial)}"}
+    with mock.patch.dict(os.environ, {variable: url for variable, url in urls.items() if url}):
+        return Function({**ENVIRONMENT, **name, **environment})

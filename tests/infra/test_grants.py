@@ -1,0 +1,114 @@
+"""What the function's role may do: call its models, use the one table, read the secrets it needs, and nothing else."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.bundling import SERVICES
+from infra.choices import ConfigError
+from infra.tool_needs import ToolNeeds
+from tests.infra.synthesis import ENDPOINT, EVERYTHING, MODEL, TOKENS, Synthesis, synthesis
+
+Synthesise = Callable[..., Synthesis]
+REGIONS = {"us-east-1": "us.", "eu-central-1": "eu.", "ap-northeast-1": "jp."}
+
+
+def model_grants(stack: Synthesis) -> list[tuple[list[str], str | None]]:
+    """The Bedrock resources that are granted, and the profile through which, if it must be through one."""
+    through = "bedrock:InferenceProfileArn"
+    grants = [item for item in stack.allowed("bedrock") if "bedrock:InvokeModel" in item["Action"]]
+    return [
+        (sorted(item["Resource"]), item.get("Condition", {}).get("StringEquals", {}).get(through)) for item in grants
+    ]
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_the_function_may_call_its_model_and_each_it_falls_back_to(synthesise: Synthesise, region: str) -> None:
+    profile = REGIONS[region] + MODEL
+    stack = synthesise(region, model_id=profile, fallback_model_ids=f"amazon.nova-lite-v1:0,global.{MODEL}")
+    own = f"arn:aws:bedrock:{region}:123456789012:inference-profile/"
+    anywhere = f"arn:aws:bedrock:*::foundation-model/{MODEL}"
+    grants = model_grants(stack)
+    assert ([anywhere], own + profile) in grants
+    assert (sorted([anywhere, f"arn:aws:bedrock:::foundation-model/{MODEL}"]), f"{own}global.{MODEL}") in grants
+    unconditional = {arn for arns, through in grants if through is None for arn in arns}
+    nova = f"arn:aws:bedrock:{region}::foundation-model/amazon.nova-lite-v1:0"
+    assert unconditional == {own + profile, f"{own}global.{MODEL}", nova}
+    assert len([grant for grant in grants if grant[1]]) == 2
+
+
+def test_the_model_behind_an_application_profile_is_any_or_the_named_one(synthesise: Synthesise) -> None:
+    profile = EVERYTHING["model_id"]
+    named = synthesise(model_id=profile, application_profile_model=MODEL)
+    for stack, model in ((synthesise(**EVERYTHING), "*"), (named, MODEL)):
+        models = [f"arn:aws:bedrock:*::foundation-model/{model}", f"arn:aws:bedrock:::foundation-model/{model}"]
+        assert (sorted(models), profile) in model_grants(stack)
+
+
+@pytest.mark.parametrize("key", ["model_id", "fallback_model_ids"])
+def test_a_profile_of_another_part_of_the_world_stops_the_synth(synthesise: Synthesise, key: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{key} is 'us.{MODEL}', but must be a profile that eu-central-1 can call"):
+        synthesise("eu-central-1", **{key: f"us.{MODEL}"})
+
+
+def test_another_endpoint_needs_its_key_and_nothing_of_bedrock(synthesise: Synthesise, stack: Synthesis) -> None:
+    chosen = synthesise(**ENDPOINT)
+    assert not chosen.allowed("bedrock")
+    [statement] = chosen.allowed("secretsmanager")
+    assert statement["Action"] == ["secretsmanager:GetSecretValue"]
+    assert statement["Resource"] == ["arn:aws:secretsmanager:us-east-1:123456789012:secret:models/key-??????"]
+    assert chosen.environment()["OPENAI_API_KEY_SECRET"] == "models/key"
+    assert chosen.environment()["OPENAI_BASE_URL"] == "https://models.example.com/v1"
+    assert "secretsmanager" in SERVICES
+    assert not stack.allowed("secretsmanager")
+    assert not {"OPENAI_API_KEY_SECRET", "OPENAI_BASE_URL"} & set(stack.environment())
+
+
+def test_a_guardrail_is_told_to_the_function_and_granted(synthesise: Synthesise, stack: Synthesis) -> None:
+    guarded = synthesise(**EVERYTHING)
+    assert guarded.environment()["GUARDRAIL_ID"] == "abc123"
+    assert guarded.environment()["GUARDRAIL_VERSION"] == "1"
+    arns = ["arn:aws:bedrock:us-east-1:123456789012:guardrail/abc123"]
+    assert [item["Resource"] for item in guarded.allowed("bedrock") if "bedrock:ApplyGuardrail" in item["Action"]] == [
+        arns
+    ]
+    assert not [item for item in stack.allowed("bedrock") if "bedrock:ApplyGuardrail" in item["Action"]]
+
+
+@pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS, ENDPOINT])
+def test_nothing_is_allowed_on_everything_but_writing_traces(synthesise: Synthesise, choices: dict[str, Any]) -> None:
+    for statement in synthesise(**choices).statements():
+        resources = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
+        if "*" in resources:
+            assert statement["Action"] == ["xray:PutTelemetryRecords", "xray:PutTraceSegments"]
+        wildcards = [resource for resource in resources if "*" in str(resource) and resource != "*"]
+        assert not wildcards or "Condition" in statement
+        assert "*" not in str(statement["Action"])
+
+
+def test_dynamodb_is_allowed_what_the_function_does_on_the_one_table(stack: Synthesis) -> None:
+    [table] = stack.resources("DynamoDB::Table")
+    [statement] = stack.allowed("dynamodb")
+    assert statement["Resource"] == [{"Fn::GetAtt": [table, "Arn"]}]
+    called = {"Query", "GetItem", "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem"}
+    assert set(statement["Action"]) == {f"dynamodb:{action}" for action in called}
+
+
+def test_a_tool_gets_its_own_needs_only_where_it_is_chosen(tmp_path: Path, synthesise: Synthesise) -> None:
+    grant = {"Effect": "Allow", "Action": ["s3:GetObject"], "Resource": ["arn:aws:s3:::my-invoices/2026"]}
+    needs = {
+        "signature": ToolNeeds(
+            (grant,), ("s3",), {"INVOICE_BUCKET": "my-invoices"}, {"INVOICE_KEY_SECRET": "invoices/key"}
+        )
+    }
+    chosen = synthesis(tmp_path / "chosen", "us-east-1", {"tools": "fortune,signature"}, needs)
+    assert chosen.environment()["INVOICE_BUCKET"] == "my-invoices"
+    assert chosen.environment()["INVOICE_KEY_SECRET"] == "invoices/key"
+    assert [statement["Resource"] for statement in chosen.allowed("s3")] == [["arn:aws:s3:::my-invoices/2026"]]
+    [secret] = chosen.allowed("secretsmanager")
+    assert str(secret["Resource"][0]).endswith("secret:invoices/key-??????")
+    other = synthesis(tmp_path / "other", "us-east-1", {"tools": "fortune"}, needs)
+    assert not other.allowed("s3")
+    assert "INVOICE_BUCKET" not in other.environment()
