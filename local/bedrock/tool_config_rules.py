@@ -66,5 +66,5 @@ def called_tools_are_offered(case: Case) -> Iterator[str]:
 
 def _schemas(case: Case) -> Iterator[tuple[str, Any]]:
     for tool in case.tools:
-        if "toolSpec" in tool:
+        if "json" in tool.get("toolSpec", {}).get("inputSchema", {}):  # else its shape is refused
             yield tool["toolSpec"]["name"], tool["toolSpec"]["inputSchema"]["json"]

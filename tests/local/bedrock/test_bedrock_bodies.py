@@ -82,3 +82,9 @@ def test_no_request_makes_the_check_itself_fail(data: st.DataObject, model_id: s
         container[key] = data.draw(JSON)
     found = violations(model_id, request, issued=issued_with(THOUGHT, use("t1")))
     assert all(violation.message for violation in found)
+
+
+def test_a_schema_of_an_unknown_kind_is_refused_by_its_shape() -> None:
+    request = copy.deepcopy(GOOD)
+    request["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"] = {"": None}
+    assert {found.rule for found in violations("us.amazon.nova-lite-v1:0", request)} & {"M-UNKNOWN", "M-UNION"}
