@@ -7,11 +7,11 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from aws_lambda_powertools import Logger, Metrics
 from botocore.session import Session
 
@@ -40,8 +40,7 @@ _NO_CONTEXT = 900.0  # seconds for a call without a Lambda context: Lambda's own
 _MODEL_READ = 890.0  # seconds; the turn's deadline bounds a model call long before
 
 
-@dataclass(frozen=True, slots=True)
-class App:
+class App(msgspec.Struct, frozen=True):
     """Everything that one execution environment builds once."""
 
     settings: Settings

@@ -5,10 +5,11 @@ import copy
 import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.adapters.bedrock import BedrockModel, Inference
 from agent.deadline import Deadline

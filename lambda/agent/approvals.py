@@ -1,9 +1,11 @@
 """Tool uses that wait for a person: what was asked, what a person said of it, and what becomes of it when nobody does."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from agent.deadline import Deadline
 from agent.errors import InvalidRequestError
@@ -15,8 +17,7 @@ _OVERTAKEN = "Denied: another question came instead of an approval."
 _EXPIRED = "The approval came too late."
 
 
-@dataclass(frozen=True, slots=True)
-class Approval:
+class Approval(msgspec.Struct, frozen=True):
     """What a person says of the tool uses that wait: id -> whether it may run, and why. `approver` is that person."""
 
     key: str

@@ -7,10 +7,11 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
+
+import msgspec
 
 from agent.errors import AgentError, InvalidRequestError, MethodNotAllowedError, NotFoundError, PayloadTooLargeError
 from agent.requests import HINT, checked_id
@@ -44,8 +45,7 @@ _MAX_BODY_BYTES = 1_000_000
 _NO_CLOCK = 1e15  # milliseconds; no gateway's clock is that far from the epoch
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(msgspec.Struct, frozen=True):
     """An HTTP event of any kind. `started` is the gateway's clock (epoch seconds), None where the event doesn't tell."""
 
     method: str
@@ -60,8 +60,7 @@ class HttpRequest:
     started: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
+class Matched(msgspec.Struct, frozen=True):
     """What a request asks for: one of the actions of ROUTES or `preflight`, and the session id of its path."""
 
     action: str

@@ -4,7 +4,8 @@ Reasoning is signed by the model that thought it, so another model gets the mess
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.deadline import Deadline
 from agent.errors import ModelError, ModelThrottledError, ModelUnavailableError

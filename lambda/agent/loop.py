@@ -7,7 +7,10 @@ neither AWS nor HTTP.
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec.structs import replace
 
 from agent.deadline import Deadline
 from agent.endings import BLOCKING, ending, joined
@@ -38,8 +41,7 @@ _MAX_SAME_FAILURES = 3
 _SAME_AGAIN = f"Not run: this very call has failed {_MAX_SAME_FAILURES} times. Do not make it again."
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Bounds of one turn: model calls, and input and output tokens together (None: unbounded).
 
     `is_of_the_day`: the tokens are what is left of the caller's day.
@@ -50,8 +52,7 @@ class Limits:
     is_of_the_day: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """How a turn ended. `messages` begin with the question and end with the answer; `blocked`: a guardrail stopped it."""
 
     messages: list[Message]

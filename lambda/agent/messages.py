@@ -1,8 +1,10 @@
 """Converse messages: types, questions asked of them, and what makes their values fit to send. None is changed in place."""
 
 import re
-from dataclasses import asdict, dataclass, fields
 from typing import Any, TypedDict
+
+import msgspec
+from msgspec.structs import asdict, fields
 
 Block = dict[str, Any]
 
@@ -14,8 +16,7 @@ class Message(TypedDict):
     content: list[Block]
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """Tokens of one model call or of several; they add up."""
 
     input_tokens: int = 0

@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from agent.deadline import Deadline
 from agent.messages import Block, Message, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(msgspec.Struct, frozen=True):
     """One call of the model: a system prompt (may be blank), Converse messages, tool specs (`{"toolSpec": ...}`).
 
     `stop_sequences` end the text where the model writes one of them: at most 4, none blank.
@@ -22,8 +22,7 @@ class ModelRequest:
     stop_sequences: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelReply:
+class ModelReply(msgspec.Struct, frozen=True):
     """What came back: content blocks as Converse sent them, and who answered."""
 
     content: Sequence[Block]
@@ -55,8 +54,7 @@ SHORTENED = (
 RUNNING, DONE, WAITING, BLOCKED = "running", "done", "awaiting_approval", "blocked"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """What a person said of a tool use that waited: who (as in `caller`), and when (ISO 8601, UTC)."""
 
     approved: bool
@@ -65,8 +63,7 @@ class Decision:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTurn:
+class StoredTurn(msgspec.Struct, frozen=True):
     """One item of the session table. `messages` is None where they were never written or can't be read."""
 
     key: str
@@ -76,12 +73,12 @@ class StoredTurn:
     question: str = ""
     messages: list[Message] | None = None
     response: dict[str, Any] | None = None
-    usage: dict[str, int] = field(default_factory=dict)
+    usage: dict[str, int] = msgspec.field(default_factory=dict)
     created_at: str = ""  # ISO 8601, UTC
     lease_id: str = ""
     lease_until: int = 0  # epoch milliseconds
     expires_at: int = 0  # epoch seconds; 0: never
-    decisions: dict[str, Decision] = field(default_factory=dict)  # by tool use id
+    decisions: dict[str, Decision] = msgspec.field(default_factory=dict)  # by tool use id
 
 
 def seconds_left(lease_until: int, now: float) -> int:
@@ -143,8 +140,7 @@ class SessionStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRecord:
+class ToolRecord(msgspec.Struct, frozen=True):
     """One tool use that was answered. `error` is "" or the kind of failure; `problem` is a bug's trace without its values."""
 
     tool_use_id: str

@@ -3,16 +3,16 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from agent.messages import TOOL_NAME, Block, Message, clean_json, clean_text, unique_id
 
 MAX_INPUT_CHARS = 100_000  # of a tool use as JSON: a turn must fit an item of the session table
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(msgspec.Struct, frozen=True):
     """A tool use to answer. `problem` says why it must not be run, in a sentence for the model; else it is blank."""
 
     tool_use_id: str

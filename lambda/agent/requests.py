@@ -1,7 +1,8 @@
 """What callers ask for, checked: a question, or what they say of tool uses that wait. Unknown keys are ignored."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from agent.errors import InvalidRequestError, PayloadTooLargeError
 from agent.messages import TOOL_USE_ID, clean_text
@@ -16,8 +17,7 @@ _ID = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 HINT = 'Send {"question": "...", "session_id": "..."}; session_id is optional.'
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
+class Chat(msgspec.Struct, frozen=True):
     """A checked direct event or body of POST /chat; None where the client left an id out."""
 
     question: str
@@ -25,8 +25,7 @@ class Chat:
     request_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Approvals:
+class Approvals(msgspec.Struct, frozen=True):
     """Checked decisions: tool use id -> approved, and why. `caller` is whose session it is, None for one's own."""
 
     session_id: str

@@ -5,8 +5,10 @@ outcome, so that the model knows of them and nobody runs them again unasked.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from agent import history
 from agent.approvals import Approval, decisions_of, overtaken, utc, waiting_entries
@@ -29,8 +31,7 @@ _QUERY_IS_FRESH = (
 _NOTHING_WAITS = "Nothing in this session waits for approval."
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A question, and where it belongs. `key` names the session in the store, `session_id` is what the caller calls it."""
 
     key: str
@@ -41,16 +42,14 @@ class Question:
     deadline: Deadline
 
 
-@dataclass(frozen=True, slots=True)
-class Reserved:
+class Reserved(msgspec.Struct, frozen=True):
     """The turn that is ours to run, and the other turns of its session, the newest first."""
 
     turn: StoredTurn
     others: list[StoredTurn]
 
 
-@dataclass(frozen=True, slots=True)
-class Reservations:
+class Reservations(msgspec.Struct, frozen=True):
     """Reserves turns. `pairs` is N, `ttl_seconds` how long a turn is kept."""
 
     store: SessionStore

@@ -4,9 +4,11 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from logging import Logger
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from agent import history
 from agent.answers import direct_answer, listing, steps_and_usage
@@ -32,8 +34,7 @@ _TOKENS_PER_CHARACTER = 0.5  # where no turn tells: more than English takes, les
 _USED_UP = "Your tokens of today are used up. They are counted anew from midnight UTC."
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
+class Sessions(msgspec.Struct, frozen=True):
     """Questions to the agent, and what is kept of them. `pairs` is N, `ttl_seconds` how long a turn is kept.
 
     `models` are tried in their order. With a `meter`, a caller gets `daily_tokens` a day (UTC).

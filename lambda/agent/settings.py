@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from agent.errors import MisconfiguredError
 from agent.messages import clean_json
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """The settings; README.md tells what each means. Seconds are seconds, limits are counts."""
 
     model_id: str
@@ -128,8 +128,7 @@ class Settings:
             raise MisconfiguredError(detail="MODEL_REQUEST_FIELDS holds top_k, but with thinking it must be unset.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
 
     def optional_text(self, name: str) -> str:

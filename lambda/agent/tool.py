@@ -23,8 +23,7 @@ R = TypeVar("R")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(msgspec.Struct, frozen=True):
     """What a tool may know of the turn it runs in: annotate a parameter with it; the model never sees that one.
 
     `caller` is blank for direct invocations, `anonymous` over HTTP without an authorizer, else the hash of the caller.

@@ -10,7 +10,6 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -28,8 +27,7 @@ _LOGGER = logging.getLogger(__name__)
 _MAX_HANGING = 32  # threads of earlier calls; each holds some memory, and Lambda allows 1,024 threads
 
 
-@dataclass(frozen=True, slots=True)
-class ToolLimits:
+class ToolLimits(msgspec.Struct, frozen=True):
     """Bounds on the tool uses of one step; the names are those of the settings."""
 
     timeout_seconds: float = 20
@@ -38,8 +36,7 @@ class ToolLimits:
     max_parallel: int = 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(msgspec.Struct, frozen=True):
     status: str
     content: list[Block]
     seconds: float = 0
@@ -47,8 +44,7 @@ class _Answer:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
+class _Running(msgspec.Struct, frozen=True):
     number: int
     future: Future[_Answer]
     ends: Deadline

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import botocore.session
 import pytest
 from moto import mock_aws
+from msgspec.structs import replace
 
 from agent.adapters.dynamodb import DynamoDBStore
 from agent.deadline import Deadline

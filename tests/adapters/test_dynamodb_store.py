@@ -2,11 +2,11 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
+from msgspec.structs import replace
 
 from agent.adapters.dynamodb import DynamoDBStore
 from agent.deadline import Deadline

@@ -3,13 +3,13 @@
 import json
 import math
 import time
-from dataclasses import fields, replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import fields, replace
 
 from agent.adapters.codec import dump_messages, load_messages
 from agent.adapters.items import from_item, to_item

@@ -2,10 +2,10 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.deadline import Deadline
 from agent.errors import LeaseLostError, SessionBusyError

@@ -1,8 +1,9 @@
 """The whole function with a tool that needs a yes: what one process asks, another approves."""
 
 import json
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from agent.callers import caller_of
 from agent.tool import Tool, tool

@@ -6,9 +6,10 @@ import itertools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 from unittest import mock
+
+from msgspec.structs import replace
 
 from agent.tool import Tool
 from agent.toolbox import Toolbox, ToolLimits

@@ -6,12 +6,12 @@ The body is written by msgspec: botocore walks a long history value by value, wh
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
+from msgspec.structs import replace
 
 from agent.adapters.aws import CONNECTION_ERRORS, SDK_ERRORS, TIMEOUTS, error_code, is_misconfigured, pause, status_code
 from agent.adapters.caching import with_cache_points
@@ -47,15 +47,14 @@ _TOO_LONG = (
 _WRONG_MODEL = ("on-demand throughput", "model identifier", "inference profile")
 
 
-@dataclass(frozen=True, slots=True)
-class Inference:
+class Inference(msgspec.Struct, frozen=True):
     """What is asked of every answer; None is not sent. `guardrail` is an id and a version."""
 
     max_tokens: int
     temperature: float | None = None
     top_p: float | None = None
     guardrail: tuple[str, str] | None = None
-    request_fields: Mapping[str, Any] = field(default_factory=dict)  # the model's own, beside Converse's
+    request_fields: Mapping[str, Any] = msgspec.field(default_factory=dict)  # the model's own, beside Converse's
     prompt_caching: bool = False
 
     def for_model(self, model_id: str, main: str) -> "Inference":

@@ -1,10 +1,10 @@
 """Sessions in a DynamoDB table: one item a turn, reserved and completed on condition, in at most four calls a turn."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from botocore.parsers import ResponseParserError
+from msgspec.structs import replace
 
 from agent.adapters.aws import SDK_ERRORS, error_code, is_misconfigured, pause
 from agent.adapters.items import from_item, to_item, to_update

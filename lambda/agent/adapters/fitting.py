@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from agent.adapters.codec import dump, dump_messages
 from agent.errors import StorageUnavailableError

@@ -1,9 +1,10 @@
 """Turns as DynamoDB items and back. Reading trusts nothing."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import Any
+
+from msgspec.structs import asdict, replace
 
 from agent.adapters.codec import dump, dump_messages, load, load_messages
 from agent.adapters.fitting import fitting, without_known

@@ -5,7 +5,8 @@ The format is that of the paper ReAct (Yao et al., 2022, arXiv:2210.03629), in E
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.adapters.react_prompt import STOP_SEQUENCES, Words, react_request, words_for
 from agent.adapters.react_reading import Reading, read

@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from agent.messages import Block, Message, has_tool_results, tool_uses, visible_text
 from agent.ports import ModelRequest
@@ -14,8 +15,7 @@ THINKING_TAG = re.compile(r"</?think(?:ing)?>")
 _KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """The format in one language. `instructions` has a place for the tools, `correction` one for the problem."""
 
     thought: str

@@ -6,8 +6,10 @@ Only the first step counts. What stands behind it was written without knowing th
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from agent.adapters.react_prompt import THINKING_TAG
 
@@ -42,8 +44,7 @@ _DECODER = json.JSONDecoder(strict=False)  # models leave line ends in strings a
 Schema = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """A tool use (`name` and `input`), an `answer`, or a `problem` by its key; all blank where nothing was said.
 
     `is_whole`: it can't go on, whatever would have been written behind it.
@@ -57,8 +58,7 @@ class Reading:
     is_whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     kind: str
     begin: int  # where its label begins
     start: int  # where its text begins
