@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.adapters import bedrock
 from agent.events import STATUS
@@ -112,4 +113,4 @@ def test_names_and_days_are_those_of_the_stack() -> None:
 
 def test_a_setting_of_the_function_that_is_named_exists() -> None:
     named = set(re.findall("`([A-Z]+(?:_[A-Z]+)+)`", DEPLOY)) - {"AWS_PROFILE", "AWS_REGION"}
-    assert {name.lower() for name in named} <= {item.name for item in fields(Settings)}
+    assert {name.lower() for name in named} <= {item.name for item in structs.fields(Settings)}

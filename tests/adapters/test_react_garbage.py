@@ -17,6 +17,8 @@ from tests.agent.strategies import EXAMPLES
 from tests.agent.turns import ask_again, make_turn
 from tests.fakes import FakeModel, reply
 
+pytestmark = pytest.mark.slow
+
 TOOLS: dict[str, Any] = {
     "echo": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
     "boom": {"type": "object", "properties": {}},

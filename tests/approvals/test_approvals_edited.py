@@ -9,6 +9,8 @@ from agent.errors import AgentError
 from tests.approvals.office import Office
 from tests.fakes import reply, use
 
+pytestmark = pytest.mark.slow
+
 EDITS: dict[str, dict[str, Any]] = {
     "no response": {"response": {"S": ""}},
     "a response that is no object": {"response": [1]},

@@ -15,6 +15,8 @@ from tests.edge.gateway_events import http_api, rest_api
 from tests.edge.whole_function import Whole, unique
 from tests.fakes import FakeContext, use
 
+pytestmark = pytest.mark.slow
+
 MILLION = "日" * 1_000_000
 
 

@@ -15,6 +15,8 @@ from tests.cases.raw_server import answer, answering
 from tests.edge.whole_function import Whole, unique
 from tests.fakes import use
 
+pytestmark = pytest.mark.slow
+
 BAD = "the forbidden words"
 
 

@@ -16,6 +16,8 @@ from local.bedrock.reply import Reply
 from local.offline import model as offline
 from tests.edge.whole_function import Whole, unique
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "lambda").rglob("*.py"))
 SOURCES = [*SHIPPED, *sorted((ROOT / "local").rglob("*.py")), *sorted((ROOT / "infra").glob("*.py"))]

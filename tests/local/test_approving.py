@@ -11,6 +11,8 @@ import pytest
 from local.__main__ import main
 from local.approving import _decision
 
+pytestmark = pytest.mark.slow
+
 
 class Terminal(io.StringIO):
     """Someone who types at a terminal."""

@@ -9,6 +9,8 @@ import pytest
 
 from local.__main__ import main
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

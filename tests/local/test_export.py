@@ -15,6 +15,8 @@ from local.recordings import recordings
 from local.stack import Choices, Stack, local_stack
 from local.trajectory import trajectory
 
+pytestmark = pytest.mark.slow
+
 SINE = {"name": "sine", "input": {"x": 0}}
 SCRIPTS: list[list[dict[str, Any]]] = [
     [{"text": "Hello."}],

@@ -10,6 +10,8 @@ from moto import mock_aws
 from local.problem import ProblemError
 from local.session_table import SessionTable
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def empty() -> Iterator[SessionTable]:

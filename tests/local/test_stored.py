@@ -11,6 +11,8 @@ from moto import mock_aws
 from local.__main__ import main
 from local.session_table import SessionTable
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = [
     {"tool_use": {"name": "ticket_status", "input": {"ticket_id": "T-1001"}}},
     {

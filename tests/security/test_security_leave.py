@@ -13,6 +13,8 @@ from tests.edge.gateway_events import http_api
 from tests.edge.whole_function import TABLE, Whole, unique
 from tests.fakes import use
 
+pytestmark = pytest.mark.slow
+
 
 def jwt(sub: str) -> dict[str, Any]:
     return {"authorizer": {"jwt": {"claims": {"iss": "https://issuer.example", "sub": sub}}}}

@@ -4,9 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from local.trajectory import ToolStep, assert_trajectory, trajectory
 from tests.edge.whole_function import Whole, running
 from tests.shown.transcripts import importing_from, play, shown
+
+pytestmark = pytest.mark.slow
 
 _QUESTION = "How old is Hanako Aoki, and what do that many candles at 100 yen cost?"
 _STEPS = (

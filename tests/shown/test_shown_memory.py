@@ -1,7 +1,11 @@
 """The window of ten turns of docs/agents.md."""
 
+import pytest
+
 from local.stack import Choices, local_stack
 from tests.shown.transcripts import play, shown
+
+pytestmark = pytest.mark.slow
 
 _TOLD, _ASKED = "My name is Taro.", "Do you remember my name?"
 

@@ -4,9 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from local.trajectory import ToolStep, assert_trajectory
 from tests.fakes import use
 from tests.shown.transcripts import play, shown
+
+pytestmark = pytest.mark.slow
 
 _DESK = shown("A desk that refunds only with a yes")
 _REFUND = {"order_id": "A-1001", "amount": 12800, "reason": "The headphones of T-1001 arrived broken."}

@@ -3,7 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.shown.transcripts import play, shown
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_shell_asks_before_all_but_looking_around(folder: Path) -> None:

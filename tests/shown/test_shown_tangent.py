@@ -7,6 +7,8 @@ import pytest
 
 from tests.shown.transcripts import play, shown
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_tangent_is_made_of_sine_and_cosine() -> None:
     (sending,) = shown("Tools that build on each other")

@@ -9,6 +9,8 @@ from agent.tools import MODULES, OPT_IN
 from tests.shown.transcripts import AGENTS, ROOT, section
 from tests.test_readme import settings_read
 
+pytestmark = pytest.mark.slow
+
 HEADINGS = re.findall(r"^## (.+)$", AGENTS, re.MULTILINE)
 _SPANS = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", AGENTS, flags=re.DOTALL))
 _SOURCES = {path: path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_shown_*.py")}

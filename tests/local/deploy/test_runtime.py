@@ -8,6 +8,8 @@ import pytest
 
 from local.deploy.runtime import LambdaRuntime
 
+pytestmark = pytest.mark.slow
+
 HANDLER = """
 import os, sys, time
 
