@@ -75,14 +75,8 @@ class Sessions(msgspec.Struct, frozen=True):
         reserved = self._reservations().for_approval(approval)
         if isinstance(reserved, dict):
             return reserved
-        question = Question(
-            key=approval.key,
-            session_id=approval.session_id,
-            request_id=reserved.turn.request_id,
-            caller=approval.caller,
-            text=reserved.turn.question,
-            deadline=approval.deadline,
-        )
+        turn, where = reserved.turn, (approval.key, approval.session_id)
+        question = Question(*where, turn.request_id, approval.caller, turn.question, approval.deadline)
         return self._run(question, reserved, began)
 
     def read(self, key: str) -> list[dict[str, Any]]:
@@ -207,14 +201,14 @@ class Sessions(msgspec.Struct, frozen=True):
         try:
             self.store.save(replace(held, messages=turn.messages, lease_until=0), turn.deadline)
         except AgentError as error:  # the lease ends by itself
-            self.journal.warning("a failed turn could not be freed", detail=error.detail or error.message)
+            self._warn("a failed turn could not be freed", error)
 
     def _count(self, question: Question, tokens: int) -> None:
         try:
             if self.meter and tokens:
                 self.meter.add(question.caller, tokens, self.now())
         except AgentError as error:
-            self.journal.warning("tokens could not be counted", detail=error.detail or error.message)
+            self._warn("tokens could not be counted", error)
 
     def _saved(
         self, held: StoredTurn, outcome: Outcome, answer: dict[str, Any], context_tokens: int, deadline: Deadline
@@ -233,7 +227,7 @@ class Sessions(msgspec.Struct, frozen=True):
             else:
                 self.store.free(held)
         except AgentError as error:
-            self.journal.warning("the answer could not be saved", detail=error.detail or error.message)
+            self._warn("the answer could not be saved", error)
             if deadline.left() > -_SAVING and not (self.toolbox.changes_made(outcome.tool_records) or held.messages):
                 self._reservations().free(held)
             return False
@@ -248,4 +242,7 @@ class Sessions(msgspec.Struct, frozen=True):
             if surplus and question.deadline.left() > -_SAVING:
                 self.store.trim(question.key, surplus)
         except AgentError as error:
-            self.journal.warning("old turns could not be deleted", detail=error.detail or error.message)
+            self._warn("old turns could not be deleted", error)
+
+    def _warn(self, message: str, error: AgentError) -> None:
+        self.journal.warning(message, detail=error.detail or error.message)

@@ -1,6 +1,7 @@
 """Settings: every environment variable of the function, typed, checked, read once."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -99,6 +100,10 @@ class Settings(msgspec.Struct, frozen=True):
                 detail=f"TEMPERATURE is {self.temperature:g} and TOP_P is {self.top_p:g}, but only one of them may be "
                 "set: Claude takes one or the other."
             )
+        without = [each for each in (self.model_id, *self.fallback_model_ids) if _takes_no_sampling(each)]
+        for name, value in (("TEMPERATURE", self.temperature), ("TOP_P", self.top_p)):
+            if without and value not in (None, 1):
+                raise MisconfiguredError(detail=f"{name} is {value:g}, but {without[0]} takes only 1: leave it unset.")
         if bool(self.guardrail_id) != bool(self.guardrail_version):
             raise MisconfiguredError(
                 detail=f"GUARDRAIL_ID is {self.guardrail_id!r} and GUARDRAIL_VERSION is {self.guardrail_version!r}, "
@@ -203,6 +208,12 @@ class _Reader(msgspec.Struct, frozen=True):
         if text is None:
             return None
         return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _takes_no_sampling(model_id: str) -> bool:
+    """Whether it is Claude 4.7 or later, which refuses sampling settings (Claude's documentation, "What's new in 4.7")."""
+    found = re.search(r"claude-(?:opus|sonnet|haiku|fable)-([0-9])(?:-([0-9])(?![0-9]))?(?![0-9])", model_id)
+    return found is not None and (int(found[1]), int(found[2] or 0)) >= (4, 7)
 
 
 def _refuse(constant: str) -> None:

@@ -232,3 +232,25 @@ def test_any_value_is_read_or_told_as_wrong(name: str, value: str) -> None:
     except MisconfiguredError as error:
         told = error.detail
     assert told.startswith(f"{name} is ")
+
+
+@pytest.mark.parametrize(
+    ("model_id", "refused"),
+    [
+        ("us.anthropic.claude-opus-4-7-20260101-v1:0", True),
+        ("us.anthropic.claude-fable-5-1", True),
+        ("anthropic.claude-opus-5-v1:0", True),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", False),
+        ("anthropic.claude-sonnet-4-20250514-v1:0", False),
+        ("us.amazon.nova-pro-v1:0", False),
+    ],
+)
+def test_sampling_settings_are_refused_for_models_that_refuse_them(model_id: str, refused: bool) -> None:
+    environment = {"MODEL_ID": model_id, "TABLE_NAME": "table", "TEMPERATURE": "0.2"}
+    assert Settings.from_environment({**environment, "TEMPERATURE": "1"}).temperature == 1
+    if not refused:
+        assert Settings.from_environment(environment).temperature == 0.2
+        return
+    with pytest.raises(MisconfiguredError) as caught:
+        Settings.from_environment(environment)
+    assert caught.value.detail == f"TEMPERATURE is 0.2, but {model_id} takes only 1: leave it unset."

@@ -36,7 +36,8 @@ def test_a_deploy_works_from_synth_to_destroy_and_leaves_nothing() -> None:
     assert "differs" not in done.stdout
     for name in ("table: time to live", "API: routes", "event 01-", "POST /chat", "left over"):
         assert f"ok        {name}" in done.stdout
-    assert done.stderr == ""
+    told_once = "Installing the CDK command line into infra/cli/node_modules"  # in a fresh clone
+    assert done.stderr.strip() in ("", told_once)
 
 
 @pytest.mark.slow
