@@ -104,7 +104,7 @@ class Reservations(msgspec.Struct, frozen=True):
         now = self.now()
         seen = self.store.load(approval.key, self.pairs, now, approval.deadline)
         _refuse_while_running(seen, now)
-        found = self.store.get(approval.key, seen[0].turn, approval.deadline) if seen else None
+        found = self._whole(seen[0], approval.deadline) if seen else None
         if found is None or history.is_expired(found, now):
             raise NotFoundError(_NOTHING_WAITS)
         _refuse_while_running([found], now)
@@ -149,12 +149,19 @@ class Reservations(msgspec.Struct, frozen=True):
         except AgentError as error:
             self.journal.warning("a failed turn could not be freed", detail=error.detail or error.message)
 
+    def _whole(self, seen: StoredTurn, deadline: Deadline) -> StoredTurn:
+        """A turn that was seen just now; an answer without it is more likely broken than true, and would lose the turn."""
+        found = self.store.get(seen.key, seen.turn, deadline)
+        if found is None:
+            raise StorageUnavailableError(detail="a turn that was seen just now can't be read")
+        return found
+
     def _first_answer(self, seen: Sequence[StoredTurn], question: Question, now: float) -> dict[str, Any] | None:
         """What the same request was answered before. Raises SessionBusyError while another one, or the same, runs."""
         waiting = [turn for turn in seen[:1] if turn.status == WAITING and history.is_shown(turn, now)]
         answered = waiting + history.completed(seen, self.pairs, now)
-        number = next((turn.turn for turn in answered if turn.request_id == question.request_id), 0)
-        first = self.store.get(question.key, number, question.deadline) if number else None
+        same = next((turn for turn in answered if turn.request_id == question.request_id), None)
+        first = self._whole(same, question.deadline) if same else None
         if first and not _is_same(question.text, first.question):
             raise InvalidRequestError("This request_id came before, with another question.")
         if first and first.response:
@@ -166,9 +173,9 @@ class Reservations(msgspec.Struct, frozen=True):
         """The newest turn, whole, if it crashed; one that waits for approval is closed, its tool uses denied."""
         if not seen or seen[0].status not in (RUNNING, WAITING):
             return None
-        newest = self.store.get(question.key, seen[0].turn, question.deadline)
-        if newest is None or newest.status != WAITING:
-            _refuse_while_running([newest] if newest else [], now)  # it may have begun since it was seen
+        newest = self._whole(seen[0], question.deadline)
+        if newest.status != WAITING:
+            _refuse_while_running([newest], now)  # it may have begun since it was seen
             return newest
         closed = overtaken(newest, question.caller, now)
         # a new lease, so that an approval at the same time finds it taken
