@@ -163,6 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def _serve(self, operation: str, body: bytes, traffic: Traffic, fault: str | None) -> None:
+        self._delivered = traffic.delivered  # another list, once the process that asked is known to be no more
         if fault == "kill_before":
             self._kill(traffic)
         errors = MODEL_ERRORS if operation == MODEL else STORAGE_ERRORS
@@ -188,17 +189,21 @@ class _Handler(BaseHTTPRequestHandler):
             return
         time.sleep(SECONDS.get(fault or "", 0))
         kept = {n: v for n, v in headers.items() if n.lower() in ("content-type", "x-amzn-errortype", "x-amz-crc32")}
+        victim = (
+            traffic.victim
+        )  # who asked: once it has its answer it may end, and the next request's process be the victim
         whole = fault in (None, "slow", "kill_answered", FREEZE)
         if whole and operation == MODEL and status == 200:
-            self._note(answer, traffic)
+            self._note(answer)
         self._send(status, kept, _GARBAGE if fault == "garbage" else answer, cut=fault == "drop_middle")
         if fault == "kill_answered":
-            self._kill(traffic)
+            with suppress(ProcessLookupError):
+                os.kill(victim.result(timeout=10), signal.SIGKILL)
 
-    def _note(self, answer: bytes, traffic: Traffic) -> None:
+    def _note(self, answer: bytes) -> None:
         reply = json.loads(answer)
         if reply["stopReason"] == "end_turn":
-            traffic.delivered.append(reply["output"]["message"]["content"][0]["text"])
+            self._delivered.append(reply["output"]["message"]["content"][0]["text"])
 
     def _kill(self, traffic: Traffic) -> None:
         with suppress(ProcessLookupError):

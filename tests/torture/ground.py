@@ -104,7 +104,7 @@ class Session:
         answers = self.end(self.begin([self.event(question, request_id)], plan, **how))
         if not answers:
             self.ground.tally.count("kills")
-            self.traffic.delivered.clear()  # what reached a process that is no more is not lost by it
+            self.traffic.delivered = []  # what reached a process that is no more is not lost by it
         self.traffic.plan = None
         return answers[0] if answers else None
 

@@ -51,7 +51,7 @@ def killed_after_a_time(ground: Ground, choice: random.Random, longest: float = 
     answers = session.end(session.begin([session.event(question)]), within=seconds)
     if not answers:
         ground.tally.count("kills")
-        session.traffic.delivered.clear()
+        session.traffic.delivered = []
     _goes_on(session, question, f"killed after {seconds:.3f} s")
 
 
