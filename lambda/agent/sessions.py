@@ -64,20 +64,29 @@ class Sessions(msgspec.Struct, frozen=True):
         began = question.deadline.left()
         if began <= 0:
             raise OutOfTimeError
-        reserved = self._reservations().for_question(question, lambda: self._admit(question))
-        return reserved if isinstance(reserved, dict) else self._run(question, reserved, began)
+        left: int | None = None
+
+        def admit() -> None:
+            nonlocal left
+            left = self._tokens_left(question)
+            if left is not None and left <= 0:
+                raise ModelThrottledError(_USED_UP)
+
+        reserved = self._reservations().for_question(question, admit)
+        return reserved if isinstance(reserved, dict) else self._run(question, reserved, began, left)
 
     def approve(self, approval: Approval) -> dict[str, Any]:
         """The direct answer once all waiting tool uses are decided; until then, what still waits. Raises like `ask`."""
         began = approval.deadline.left()
         if began <= 0:
             raise OutOfTimeError
+        left = self._tokens_left(approval)  # before anything is reserved, since reading it can fail
         reserved = self._reservations().for_approval(approval)
         if isinstance(reserved, dict):
             return reserved
         turn, where = reserved.turn, (approval.key, approval.session_id)
         question = Question(*where, turn.request_id, approval.caller, turn.question, approval.deadline)
-        return self._run(question, reserved, began)
+        return self._run(question, reserved, began, left)
 
     def read(self, key: str) -> list[dict[str, Any]]:
         """The turns that are kept, oldest first. Raises NotFoundError where there are none."""
@@ -110,20 +119,14 @@ class Sessions(msgspec.Struct, frozen=True):
             has_one_model=len(self.models) == 1,
         )
 
-    def _tokens_left(self, question: Question) -> int | None:
-        if self.meter is None:
-            return None
-        return self.daily_tokens - self.meter.used(question.caller, self.now(), question.deadline)
+    def _tokens_left(self, asked: Question | Approval) -> int | None:
+        used = self.meter.used(asked.caller, self.now(), asked.deadline) if self.meter else 0
+        return self.daily_tokens - used if self.meter else None
 
-    def _admit(self, question: Question) -> None:
-        left = self._tokens_left(question)
-        if left is not None and left <= 0:
-            raise ModelThrottledError(_USED_UP)
-
-    def _run(self, question: Question, reserved: Reserved, began: float) -> dict[str, Any]:
+    def _run(self, question: Question, reserved: Reserved, began: float, left: int | None) -> dict[str, Any]:
         held = reserved.turn
         completed = history.completed(reserved.others, self.pairs, self.now())
-        turn = self._turn(question, completed, held)
+        turn = self._turn(question, completed, held, left)
         used_before = turn.usage.total
         try:
             outcome = turn.run()
@@ -143,7 +146,7 @@ class Sessions(msgspec.Struct, frozen=True):
         self.journal.turn(answer, question.text, question.request_id, question.caller, seconds)
         return answer
 
-    def _turn(self, question: Question, completed: Sequence[StoredTurn], held: StoredTurn) -> Turn:
+    def _turn(self, question: Question, completed: Sequence[StoredTurn], held: StoredTurn, left: int | None) -> Turn:
         ids: set[str] = set()
         earlier = self._fitted(history.model_history(completed, ids), completed)
         # tool uses that are still unanswered are those that waited for a person
@@ -159,7 +162,6 @@ class Sessions(msgspec.Struct, frozen=True):
         # a turn stays with the model that answered it, which alone can read its own reasoning
         answered_by = str((held.response or {}).get("model_id", ""))
         models = sorted(self.models, key=lambda model: model.model_id.rpartition("/")[2] != answered_by)
-
         return Turn(
             model=Fallback(models, self.journal),
             toolbox=self.toolbox,
@@ -167,7 +169,7 @@ class Sessions(msgspec.Struct, frozen=True):
             history=earlier,
             messages=messages or [user_text(question.text)],
             seen_ids=ids,
-            limits=self._limits(question, usage),
+            limits=self._limits(left, usage),
             deadline=question.deadline,
             make_context=context,
             before_side_effects=write_down,
@@ -178,9 +180,8 @@ class Sessions(msgspec.Struct, frozen=True):
             usage=usage,
         )
 
-    def _limits(self, question: Question, used: Usage) -> Limits:
+    def _limits(self, left: int | None, used: Usage) -> Limits:
         """The limits of a turn that has used so much already; one model call is left to what was approved."""
-        left = self._tokens_left(question)
         if left is None or (self.limits.turn_token_limit or math.inf) <= used.total + max(left, 1):
             return self.limits
         return Limits(self.limits.max_steps, used.total + max(left, 1), is_of_the_day=True)
