@@ -19,13 +19,6 @@ Invoke = Callable[[dict[str, Any]], tuple[Any, bool]]
 # Told of each answered request: method, path, status, seconds.
 Listener = Callable[[str, str, int, float], None]
 
-ROUTES = (
-    "POST /chat",
-    "GET /sessions/{session_id}",
-    "DELETE /sessions/{session_id}",
-    "POST /sessions/{session_id}/approvals",
-    "GET /health",
-)
 # API Gateway's quota for a payload.
 _MAX_BODY_BYTES = 10 * 1024 * 1024
 
@@ -33,15 +26,16 @@ _MAX_BODY_BYTES = 10 * 1024 * 1024
 class Gateway:
     """Serves from its making until `close` (or as a context manager); `url` is where.
 
-    `cors` is the CorsConfiguration of an AWS::ApiGatewayV2::Api. `authorizer` gets the event and returns what belongs
-    under requestContext.authorizer, or None for a 401. `port` 0 takes a free one. Raises OSError if the port is taken.
+    `routes` are those of the function where none are given, `cors` is the CorsConfiguration of an AWS::ApiGatewayV2::Api.
+    `authorizer` gets the event and returns what belongs under requestContext.authorizer, or None for a 401. `port` 0 takes a
+    free one. Raises OSError if the port is taken.
     """
 
     def __init__(
         self,
         invoke: Invoke,
         *,
-        routes: Iterable[str] = ROUTES,
+        routes: Iterable[str] | None = None,
         port: int = 0,
         timeout_seconds: float = 30.0,
         cors: Mapping[str, Any] | None = None,
@@ -49,7 +43,7 @@ class Gateway:
         listener: Listener | None = None,
     ) -> None:
         self._invoke = invoke
-        self._routes = compile_routes(routes)
+        self._routes = compile_routes(_routes_of_the_function() if routes is None else routes)
         self._timeout_seconds = timeout_seconds
         self._cors = cors
         self._authorizer = authorizer
@@ -100,6 +94,12 @@ class Gateway:
         except TimeoutError:
             return message(503, "Service Unavailable")
         return build_response(result) if succeeded else message(500, "Internal Server Error")
+
+
+def _routes_of_the_function() -> Iterable[str]:
+    from agent.edge.routes import ROUTES  # importable once the function was loaded, or in tests
+
+    return ROUTES
 
 
 class _Server(ThreadingHTTPServer):

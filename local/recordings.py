@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent.adapters.items import from_item
-from agent.approvals import waiting_entries
-from agent.endings import ending
+from agent.adapters.dynamodb.items import from_item
 from agent.messages import NO_ANSWER, Message, assistant_text, has_tool_results, tool_uses, visible_text
 from agent.ports import DONE, RUNNING, WAITING, Decision, StoredTurn
-from agent.repair import repair
+from agent.sessions.approvals import waiting_entries
+from agent.turn.end_notes import ending
+from agent.turn.repair import repair
 from local.session_table import Item
 from local.trajectory import ToolStep, trajectory
 

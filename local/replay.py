@@ -9,13 +9,12 @@ from typing import Any
 
 from agent.deadline import Deadline
 from agent.errors import ToolError
-from agent.loop import Limits, Turn
 from agent.messages import Block, Message, Usage, tool_uses
-from agent.ports import SHORTENED, ModelReply, ModelRequest
-from agent.replies import ToolCall
+from agent.ports import SHORTENED, ModelReply, ModelRequest, ToolCall
 from agent.settings import Settings
-from agent.tool import Tool, ToolContext
-from agent.toolbox import Toolbox, ToolLimits
+from agent.tooling.tool import Tool, ToolContext
+from agent.tooling.toolbox import Toolbox, ToolLimits
+from agent.turn.loop import Limits, Turn
 from local.recordings import Answered, Recording
 from local.trajectory import ToolStep, trajectory
 

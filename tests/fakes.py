@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from agent.adapters.bedrock import BedrockModel, Inference
+from agent.adapters.bedrock.model import BedrockModel, Inference
 from agent.deadline import Deadline
 from agent.errors import LeaseLostError, SessionBusyError
-from agent.history import is_completed, is_crashed
 from agent.messages import Block, Usage
-from agent.ports import RUNNING, ModelReply, ModelRequest, StoredTurn, ToolRecord, seconds_left
+from agent.ports import ModelReply, ModelRequest, StoredTurn, ToolRecord, seconds_left
+from agent.sessions.states import state_of
 from local.bedrock.issued import Issued
 from local.bedrock.rules import violations
 
@@ -167,7 +167,7 @@ class FakeStore:
         page, loaded = pairs + 25, list[StoredTurn]()
         for start in range(0, len(kept), page):
             loaded += [turn for turn in kept[start : start + page] if 0 < turn.turn < 10**15]
-            if sum(is_completed(turn, now) for turn in loaded) >= pairs:
+            if sum(state_of(turn, now).is_pair for turn in loaded) >= pairs:
                 break
         return copy.deepcopy(loaded if whole else [_lean(turn) for turn in loaded])
 
@@ -211,7 +211,7 @@ class FakeStore:
         self._called("forget")
         held = [turn for turn in self.items.values() if turn.key == key]
         for turn in held:
-            if turn.status == RUNNING and not is_crashed(turn, now):
+            if state_of(turn, now).holds:
                 raise SessionBusyError(retry_after=seconds_left(turn.lease_until, now))
         for turn in held:
             del self.items[turn.key, turn.turn]

@@ -10,14 +10,19 @@ from typing import Any
 
 import pytest
 
-from agent import endings, errors, events, requests, toolbox
-from agent.adapters import bedrock, fitting, journal
+from agent import errors
+from agent.adapters import journal
+from agent.adapters.bedrock import model as bedrock
+from agent.adapters.dynamodb import fitting
+from agent.edge import events, requests, responses, routes
 from agent.errors import AgentError
 from agent.settings import Settings
-from agent.tool import Tool
-from agent.toolbox import Toolbox, ToolLimits
-from tests.agent.specs import judge_spec
-from tests.agent.turns import run_tools
+from agent.tooling import toolbox
+from agent.tooling.tool import Tool
+from agent.tooling.toolbox import Toolbox, ToolLimits
+from agent.turn import end_notes
+from tests.agent.tooling.specs import judge_spec
+from tests.agent.turn.turns import run_tools
 from tests.fakes import use
 
 ROOT = Path(__file__).parents[1]
@@ -90,15 +95,15 @@ def test_the_settings_table_tells_what_is_allowed() -> None:
 
 def test_the_error_table_is_that_of_the_code() -> None:
     rows = table(README, "code")
-    assert {code: int(row[0]) for code, row in rows.items()} == events.STATUS
-    assert {code for code, row in rows.items() if row[1] == "returned"} == set(events.RETURNED)
+    assert {code: int(row[0]) for code, row in rows.items()} == responses.STATUS
+    assert {code for code, row in rows.items() if row[1] == "returned"} == set(responses.RETURNED)
     raised = {code: getattr(errors, row[1]) for code, row in rows.items() if row[1] not in ("returned", "–")}
     assert all(issubclass(error, AgentError) and error.code == code for code, error in raised.items())
-    assert rows.keys() - raised.keys() == {*events.RETURNED, "not_found", "method_not_allowed"}
+    assert rows.keys() - raised.keys() == {*responses.RETURNED, "not_found", "method_not_allowed"}
 
 
 def test_the_route_table_is_that_of_the_code() -> None:
-    assert table(README, "route").keys() == events.ROUTES.keys()
+    assert table(README, "route").keys() == routes.ROUTES.keys()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +111,7 @@ def test_the_route_table_is_that_of_the_code() -> None:
     [
         ("question", f"{requests._MAX_QUESTION_CHARS:,} characters"),
         ("body", f"{events._MAX_BODY_BYTES // 1_000_000} MB"),
-        ("answer", f"{endings._MAX_ANSWER_CHARS:,} characters"),
+        ("answer", f"{end_notes._MAX_ANSWER_CHARS:,} characters"),
         ("stored turn", f"{fitting.LARGEST_ITEM:,} bytes"),
         ("stored turn", f"{fitting._KEPT_OF_RESULT:,} characters"),
         ("attempts of a model call", f"{bedrock.ATTEMPTS},"),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from agent.adapters import bedrock
-from agent.events import STATUS
+from agent.adapters.bedrock import model as bedrock
+from agent.edge.responses import STATUS
 from agent.settings import Settings
 from infra.config import CDK_JSON, Config, print_table
 from infra.context import from_context

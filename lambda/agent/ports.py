@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import msgspec
 
 from agent.deadline import Deadline
+from agent.errors import AgentError
 from agent.messages import Block, Message, Usage
 
 
@@ -140,6 +141,15 @@ class SessionStore(Protocol):
         ...
 
 
+class ToolCall(msgspec.Struct, frozen=True):
+    """A tool use to answer. `problem` says why it must not be run, in a sentence for the model; else it is blank."""
+
+    tool_use_id: str
+    name: str
+    input: dict[str, Any]
+    problem: str = ""
+
+
 class ToolRecord(msgspec.Struct, frozen=True):
     """One tool use that was answered. `error` is "" or the kind of failure; `problem` is a bug's trace without its values."""
 
@@ -170,4 +180,16 @@ class Journal(Protocol):
 
     def warning(self, message: str, **fields: object) -> None:
         """Something went wrong that did not stop the turn."""
+        ...
+
+
+class Failures(Protocol):
+    """Where it is told that a request could not be answered."""
+
+    def begin(self, invocation: str) -> None:
+        """An invocation begins; what is told until the next one is of it."""
+        ...
+
+    def failure(self, error: AgentError, model_id: str, request_id: str) -> None:
+        """A request was not answered."""
         ...

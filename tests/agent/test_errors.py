@@ -5,8 +5,8 @@ import re
 import pytest
 
 from agent import errors
+from agent.edge.responses import STATUS
 from agent.errors import AgentError, LeaseLostError, MethodNotAllowedError, SessionBusyError, ToolError
-from agent.events import STATUS
 
 _FAMILY = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AgentError)]
 

@@ -23,8 +23,8 @@ from agent.messages import (
     with_sentence,
 )
 from agent.ports import ModelRequest
-from agent.repair import INTERRUPTED, repair
-from tests.agent.strategies import EXAMPLES, JSON, STORED_MESSAGES
+from agent.turn.repair import INTERRUPTED, repair
+from tests.agent.turn.strategies import EXAMPLES, JSON, STORED_MESSAGES
 from tests.fakes import FAMILIES, FakeModel, judge, reply, thought, use, wire_body
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.errors import MisconfiguredError
 from agent.settings import Settings
-from tests.agent.strategies import EXAMPLES
+from tests.agent.turn.strategies import EXAMPLES
 
 _REQUIRED = {"MODEL_ID": "us.amazon.nova-pro-v1:0", "TABLE_NAME": "sessions"}
 _DEFAULTS: dict[str, Any] = {

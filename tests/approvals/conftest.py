@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.tables import FailingClient, moto_table
+from tests.agent.adapters.dynamodb.tables import FailingClient, moto_table
+from tests.agent.edge.whole_function import running
 from tests.approvals.office import Locked, Office
 from tests.approvals.shop import Processes, Shop
-from tests.edge.whole_function import running
 
 
 @pytest.fixture(scope="module")

@@ -10,18 +10,18 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from agent.approvals import Approval
 from agent.deadline import start
 from agent.errors import ModelUnavailableError
-from agent.loop import Limits
 from agent.ports import ModelReply
-from agent.reservations import Question
-from agent.sessions import Sessions
-from agent.tool import Tool, tool
-from agent.toolbox import Toolbox, ToolLimits
-from tests.adapters.tables import FailingClient, store_over
-from tests.edge.desk import DAY, FAULTS
-from tests.edge.whole_function import TABLE
+from agent.sessions.approvals import Approval
+from agent.sessions.leases import Question
+from agent.sessions.sessions import Sessions
+from agent.tooling.tool import Tool, tool
+from agent.tooling.toolbox import Toolbox, ToolLimits
+from agent.turn.loop import Limits
+from tests.agent.adapters.dynamodb.tables import FailingClient, store_over
+from tests.agent.edge.desk import DAY, FAULTS
+from tests.agent.edge.whole_function import TABLE
 from tests.fakes import FakeClock, FakeJournal, FakeModel, Scripted, asks, reply, thought, use
 
 _serial = itertools.count(1)

@@ -5,12 +5,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from agent.callers import caller_of
-from agent.tool import Tool, tool
-from agent.toolbox import Toolbox, ToolLimits
-from tests.edge.gateway_events import Maker, checked, http_api
-from tests.edge.test_edge_callers import jwt
-from tests.edge.whole_function import Whole, function_at, unique
+from agent.edge.callers import caller_of
+from agent.tooling.tool import Tool, tool
+from agent.tooling.toolbox import Toolbox, ToolLimits
+from tests.agent.edge.gateway_events import Maker, checked, http_api
+from tests.agent.edge.test_edge_callers import jwt
+from tests.agent.edge.whole_function import Whole, function_at, unique
 from tests.fakes import FakeContext
 
 ALICE, BOB, EVE = jwt("alice"), jwt("bob"), jwt("eve")
@@ -46,9 +46,9 @@ class Shop:
         self.session = unique()
         self._functions = processes.functions
         for function in self._functions.values():
-            assert function._app
-            sessions = replace(function._app.sessions, toolbox=Toolbox([self._refund()], ToolLimits()))
-            function._app = replace(function._app, sessions=sessions)
+            app = function.entrance.running()
+            sessions = replace(app.sessions, toolbox=Toolbox([self._refund()], ToolLimits()))
+            function.entrance = replace(function.entrance, app=replace(app, sessions=sessions))
 
     def _refund(self) -> Tool[[str], str]:
         @tool(needs_approval=True)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.agent.edge.gateway_events import error_code, http_api
 from tests.approvals.shop import BOB, Shop
-from tests.edge.gateway_events import error_code, http_api
 
 
 @pytest.mark.parametrize("caller", ["", "a#b", "#tokens#", 5, ["x"], "x" * 129])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent.errors import AgentError, ModelUnavailableError
-from agent.repair import INTERRUPTED
+from agent.turn.repair import INTERRUPTED
 from tests.approvals.office import Office, thinking_refund
 from tests.fakes import asks, reply, use
 

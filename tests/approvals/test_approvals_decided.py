@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from agent.errors import InvalidRequestError, NotFoundError
-from agent.tool import tool
+from agent.tooling.tool import tool
+from tests.agent.edge.desk import DAY
 from tests.approvals.office import Office
-from tests.edge.desk import DAY
 from tests.fakes import asks, reply, use
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from agent.errors import NotFoundError
 from local.bedrock.reply import ErrorReply, Reply
+from tests.agent.edge.gateway_events import MAKERS, Maker, http_api
 from tests.approvals.shop import ALICE, BOB, BOSS, CALL, EVE, OWNER, SECOND, Shop
-from tests.edge.gateway_events import MAKERS, Maker, http_api
 
 
 @pytest.mark.parametrize("maker", MAKERS)

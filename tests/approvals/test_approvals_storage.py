@@ -7,10 +7,10 @@ from contextlib import contextmanager
 import pytest
 
 from agent.errors import AgentError, ModelThrottledError, StorageUnavailableError
-from agent.tool import tool
-from agent.toolbox import ToolLimits
+from agent.tooling.tool import tool
+from agent.tooling.toolbox import ToolLimits
+from tests.agent.edge.desk import FAULTS
 from tests.approvals.office import Office, thinking_refund
-from tests.edge.desk import FAULTS
 from tests.fakes import asks, reply, thought, use
 
 ALWAYS = 99

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent.errors import ModelThrottledError
-from agent.loop import Limits
+from agent.turn.loop import Limits
 from tests.approvals.office import Office, thinking_refund
 from tests.fakes import asks, reply, use
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agent.errors import NotFoundError
-from agent.tool import Tool, tool
-from agent.toolbox import ToolLimits
+from agent.tooling.tool import Tool, tool
+from agent.tooling.toolbox import ToolLimits
 from tests.approvals.office import Office
 from tests.fakes import asks, reply, use
 

@@ -1,5 +1,5 @@
-"""The whole function of tests/edge: one a test module, and no request that the model was sent may break a rule."""
+"""The whole function of tests/agent/edge: one a test module, and no request that the model was sent may break a rule."""
 
-from tests.edge.conftest import one_function, whole
+from tests.agent.edge.conftest import one_function, whole
 
 __all__ = ["one_function", "whole"]

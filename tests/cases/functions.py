@@ -11,10 +11,11 @@ from unittest import mock
 
 from msgspec.structs import replace
 
-from agent.tool import Tool
-from agent.toolbox import Toolbox, ToolLimits
-from handler import Function
-from tests.edge.whole_function import ENVIRONMENT, Whole
+from agent.edge.function import Function
+from agent.tooling.tool import Tool
+from agent.tooling.toolbox import Toolbox, ToolLimits
+from handler import start
+from tests.agent.edge.whole_function import ENVIRONMENT, Whole
 
 _serial = itertools.count(1)
 
@@ -22,13 +23,15 @@ _serial = itertools.count(1)
 @contextmanager
 def offering(whole: Whole, *tools: Tool[..., Any], limits: ToolLimits | None = None) -> Iterator[Whole]:
     """The function with these tools and no others."""
-    app = whole.function._app
-    assert app
-    whole.function._app = replace(app, sessions=replace(app.sessions, toolbox=Toolbox(tools, limits or ToolLimits())))
+    function = whole.function
+    before = function.entrance
+    assert before.app
+    sessions = replace(before.app.sessions, toolbox=Toolbox(tools, limits or ToolLimits()))
+    function.entrance = replace(before, app=replace(before.app, sessions=sessions))
     try:
         yield whole
     finally:
-        whole.function._app = app
+        function.entrance = before
 
 
 def function_over(bedrock: str = "", dynamodb: str = "", **environment: str) -> Function:
@@ -36,4 +39,4 @@ def function_over(bedrock: str = "", dynamodb: str = "", **environment: str) -> 
     urls = {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock, "AWS_ENDPOINT_URL_DYNAMODB": dynamodb}
     name = {"POWERTOOLS_SERVICE_NAME": f"over-{next(_serial)}"}
     with mock.patch.dict(os.environ, {variable: url for variable, url in urls.items() if url}):
-        return Function({**ENVIRONMENT, **name, **environment})
+        return start({**ENVIRONMENT, **name, **environment})

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from agent.adapters.bedrock import BedrockModel, Inference
+from agent.adapters.bedrock.model import BedrockModel, Inference
 from agent.deadline import Deadline
 from agent.messages import user_text
 from agent.ports import DONE, RUNNING, ModelRequest
-from agent.repair import INTERRUPTED
-from agent.tool import tool
-from agent.toolbox import ToolLimits
+from agent.tooling.tool import tool
+from agent.tooling.toolbox import ToolLimits
+from agent.turn.repair import INTERRUPTED
+from tests.agent.edge.whole_function import Whole, function_at, unique
 from tests.cases.functions import offering
-from tests.edge.whole_function import Whole, function_at, unique
 from tests.fakes import use
 
 USER = {"role": "user", "content": [{"text": "earlier question"}]}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import agent.adapters.aws
-from agent.tool import tool
+from agent.tooling.tool import tool
 from local.bedrock.reply import Reply, error_reply, reasoning_block, text_reply
+from tests.agent.edge.whole_function import Whole, unique
 from tests.cases.functions import function_over, offering
-from tests.edge.whole_function import Whole, unique
 from tests.fakes import CLAUDE, NOVA, use
 
 TROUBLE = [

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import pytest
 
 from agent.errors import AgentError
-from agent.tool import tool
+from agent.tooling.tool import tool
 from local.bedrock.reply import Reply, text_reply
+from tests.agent.edge.gateway_events import http_api, rest_api
+from tests.agent.edge.whole_function import Whole, unique
 from tests.cases.functions import offering
-from tests.edge.gateway_events import http_api, rest_api
-from tests.edge.whole_function import Whole, unique
 from tests.fakes import FakeContext, use
 
 pytestmark = pytest.mark.slow

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from agent.errors import AgentError
-from agent.tool import tool
+from agent.tooling.tool import tool
 from local.bedrock.reply import Reply, error_reply, reasoning_block, text_reply
 from local.bedrock.service_model import service_model
+from tests.agent.edge.whole_function import Whole, unique
 from tests.cases.functions import function_over, offering
 from tests.cases.raw_server import answer, answering
-from tests.edge.whole_function import Whole, unique
 from tests.fakes import use
 
 pytestmark = pytest.mark.slow
@@ -175,8 +175,8 @@ def test_reasoning_never_reaches_a_caller_or_a_later_turn(whole: Whole) -> None:
     whole.direct("next", session_id=session)
     assert "SECRET" not in json.dumps(first)
     assert "SECRET" not in json.dumps(whole.requests[-1].body)
-    assert whole.function._app
-    assert "SECRET" not in json.dumps(whole.function._app.sessions.read(session))
+    assert whole.function.entrance.app
+    assert "SECRET" not in json.dumps(whole.function.entrance.app.sessions.read(session))
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,8 @@ def test_thinking_in_tags_is_not_shown_now_or_later(whole: Whole, text: str) -> 
     session = unique()
     whole.play({"text": text})
     assert whole.direct(session_id=session)["answer"].replace("<thinking>", "") == "Answer"
-    assert whole.function._app
-    [kept] = whole.function._app.sessions.read(session)
+    assert whole.function.entrance.app
+    [kept] = whole.function.entrance.app.sessions.read(session)
     assert kept["answer"].replace("<thinking>", "") == "Answer"
 
 

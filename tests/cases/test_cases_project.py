@@ -14,7 +14,7 @@ import pytest
 from agent.tools import OPT_IN
 from local.bedrock.reply import Reply
 from local.offline import model as offline
-from tests.edge.whole_function import Whole, unique
+from tests.agent.edge.whole_function import Whole, unique
 
 pytestmark = pytest.mark.slow
 
@@ -142,7 +142,7 @@ def test_a_developers_profile_and_endpoints_are_never_used() -> None:
         "AWS_REGION": "",
         "HTTPS_PROXY": "http://192.0.2.1",
     }
-    test = "tests/edge/test_edge_direct_events.py::test_an_answer_has_what_the_contract_names"
+    test = "tests/agent/edge/test_edge_direct_events.py::test_an_answer_has_what_the_contract_names"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from agent.errors import ToolError
-from agent.foreign import adopted
-from tests.agent.specs import KEYWORDS, judge_spec, keywords_of
-from tests.agent.turns import SECRET, make_turn, run_tools, text_of
+from agent.tooling.foreign import adopted
+from tests.agent.tooling.specs import KEYWORDS, judge_spec, keywords_of
+from tests.agent.turn.turns import SECRET, make_turn, run_tools, text_of
 from tests.fakes import FakeModel, reply, use
 
 # by name, so that the types are checked where the packages aren't installed, too

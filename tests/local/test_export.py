@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.adapters.items import to_item
+from agent.adapters.dynamodb.items import to_item
 from agent.messages import Message, assistant_text, tool_result, user_text
 from agent.ports import DONE, StoredTurn
 from local.bedrock.script import ScriptedModel

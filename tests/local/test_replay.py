@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from agent.adapters.items import to_item
-from agent.approvals import overtaken
+from agent.adapters.dynamodb.items import to_item
 from agent.messages import Message, assistant_text, tool_result, user_text
 from agent.ports import DONE, RUNNING, SHORTENED, WAITING, Decision, StoredTurn
+from agent.sessions.approvals import overtaken
 from agent.settings import Settings
-from agent.tool import Tool, ToolContext, tool
+from agent.tooling.tool import Tool, ToolContext, tool
 from local.recordings import recordings
 from local.replay import ENDED, Replayed, replay
 from local.replay_report import as_json

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.adapters.codec import load_messages
+from agent.adapters.dynamodb.codec import load_messages
 from local.stack import Choices, local_stack
 from local.trajectory import ToolStep, assert_trajectory, difference, trajectory
 

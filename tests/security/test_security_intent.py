@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agent.adapters.aws
-from agent.callers import caller_of, session_key
+from agent.edge.callers import caller_of, session_key
 from agent.errors import AgentError, ToolError
-from agent.tool import tool
+from agent.tooling.tool import tool
 from local.bedrock.reply import Reply, text_reply
+from tests.agent.edge.gateway_events import http_api
+from tests.agent.edge.whole_function import Whole, unique
 from tests.cases.functions import function_over, offering
 from tests.cases.raw_server import answering
-from tests.edge.gateway_events import http_api
-from tests.edge.whole_function import Whole, unique
 from tests.fakes import CLAUDE, use
 
 pytestmark = pytest.mark.slow
@@ -202,7 +202,7 @@ def test_a_bug_of_a_tool_tells_neither_its_text_nor_its_values(
         raise RuntimeError(f"{key} {token} {ARN}")
 
     function = function_over(whole.server.url)
-    app = function._app
+    app = function.entrance.app
     assert app
     session = unique()
     whole.play(Reply([use("t1", "lookup", {"key": MARKER})], "tool_use"), text_reply("sorry"))

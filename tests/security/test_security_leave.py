@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from agent.callers import caller_of
-from agent.tool import tool
+from agent.edge.callers import caller_of
+from agent.tooling.tool import tool
 from local.bedrock.reply import Reply, text_reply
+from tests.agent.edge.gateway_events import http_api
+from tests.agent.edge.whole_function import TABLE, Whole, unique
 from tests.cases.functions import function_over, offering
-from tests.edge.gateway_events import http_api
-from tests.edge.whole_function import TABLE, Whole, unique
 from tests.fakes import use
 
 pytestmark = pytest.mark.slow

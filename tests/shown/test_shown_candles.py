@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from local.trajectory import ToolStep, assert_trajectory, trajectory
-from tests.edge.whole_function import Whole, running
+from tests.agent.edge.whole_function import Whole, running
 from tests.shown.transcripts import importing_from, play, shown
 
 pytestmark = pytest.mark.slow

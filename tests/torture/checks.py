@@ -4,9 +4,9 @@ import json
 from itertools import chain, pairwise
 from typing import Any
 
-from agent.adapters.items import from_item
+from agent.adapters.dynamodb.items import from_item
 from agent.ports import DONE, RUNNING, StoredTurn
-from agent.repair import INTERRUPTED, repair
+from agent.turn.repair import INTERRUPTED, repair
 from local.bedrock.issued import Issued
 from local.bedrock.rules import violations
 from tests.torture.ground import CLAUDE, Session

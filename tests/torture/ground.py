@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.edge.gateway_events import http_api
+from tests.agent.edge.gateway_events import http_api
 from tests.torture.cloud import Cloud, Traffic
 from tests.torture.faults import Plan
 from tests.torture.processes import FUNCTION, Answer, Run, Worker

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-from agent.tool import Tool, tool
+from agent.tooling.tool import Tool, tool
 
 
 def _post(text: str) -> None:

@@ -96,6 +96,10 @@ class PowertoolsJournal:
             Duration=seconds * 1000,
         )
 
+    def begin(self, invocation: str) -> None:
+        """Every line until the next invocation names this one."""
+        self._logger.append_keys(function_request_id=invocation)
+
     def failure(self, error: AgentError, model_id: str, request_id: str) -> None:
         """A request that was not answered: what the caller may know is in its message, what an operator needs in detail."""
         fields = {"error.type": error.code, "detail": _masked(error.detail), "request_id": request_id}
@@ -103,7 +107,9 @@ class PowertoolsJournal:
         ours = error.code in ("internal", "misconfigured")
         (self._logger.error if ours else self._logger.warning)("request failed", extra=told)
         if error.code not in _CLIENT_ERRORS:
-            self._emit(model_id, Failures=1, ModelThrottled=int(isinstance(error, ModelThrottledError)))
+            self._emit(
+                model_id.rpartition("/")[2], Failures=1, ModelThrottled=int(isinstance(error, ModelThrottledError))
+            )
 
     def _emit(self, model_id: str, **values: float) -> None:
         for name, value in values.items():

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from agent.errors import MisconfiguredError
-from agent.tool import Tool
+from agent.tooling.tool import Tool
 
 MODULES = ("signature", "fortune", "arithmetic", "calculator")
 OPT_IN = ("web_search", "tickets", "shell")  # reach outside, so that they are offered only where TOOLS names them
@@ -27,7 +27,7 @@ def load_tools(names: tuple[str, ...] | None) -> list[Tool[..., Any]]:
 def _tool(each: object, module: str) -> Tool[..., Any]:
     if isinstance(each, Tool):
         return each
-    from agent.foreign import adopted  # which few need, and importing is most of a cold start
+    from agent.tooling.foreign import adopted  # which few need, and importing is most of a cold start
 
     try:
         return adopted(each)

@@ -4,7 +4,7 @@ import math
 from typing import Annotated
 
 from agent.errors import ToolError
-from agent.tool import tool
+from agent.tooling.tool import tool
 
 
 @tool

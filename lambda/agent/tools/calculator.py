@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Annotated
 
 from agent.errors import ToolError
-from agent.tool import tool
+from agent.tooling.tool import tool
 
 Number = Fraction | float  # a Fraction is exact, a float is not
 

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Annotated
 
 from agent.errors import ToolError
-from agent.tool import tool
+from agent.tooling.tool import tool
 
 _FORTUNES = ("大吉", "中吉", "吉", "末吉", "小吉")
 _COLORS = ("ゴールド", "エメラルドグリーン", "ロイヤルブルー", "ラベンダー", "コーラルピンク")

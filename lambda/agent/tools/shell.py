@@ -18,8 +18,8 @@ from typing import IO, Annotated
 
 from agent.deadline import Deadline
 from agent.errors import ToolError
-from agent.results import cut
-from agent.tool import ToolContext, tool
+from agent.tooling.tool import ToolContext, tool
+from agent.tooling.tool_result import cut
 
 _SECONDS = 30.0
 _RESERVE = 0.5  # seconds of them, to kill and to answer before the call is given up

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from agent.tool import tool
+from agent.tooling.tool import tool
 
 _COMPANY = "DevOps株式会社"
 _PHONE = "03-1234-5678"

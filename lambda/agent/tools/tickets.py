@@ -17,7 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agent.errors import ToolError
-from agent.tool import ToolContext, tool
+from agent.tooling.tool import ToolContext, tool
 
 Record = Mapping[str, str | int]
 

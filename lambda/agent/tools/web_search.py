@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 from agent.errors import ToolError
-from agent.tool import ToolContext, tool
+from agent.tooling.tool import ToolContext, tool
 
 _ENGINE_SECONDS = 8  # for one engine to answer: two rounds of engines fit into a tool's usual time
 _MOST = 10

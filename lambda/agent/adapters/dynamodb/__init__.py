@@ -1,0 +1,1 @@
+"""Sessions and counted tokens in a DynamoDB table."""

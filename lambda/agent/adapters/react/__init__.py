@@ -1,0 +1,1 @@
+"""Tools for models without tool use, in the ReAct format."""

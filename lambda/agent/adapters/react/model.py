@@ -1,0 +1,104 @@
+"""Tool use for models that have none: the request becomes a ReAct prompt, and the text that comes back Converse blocks.
+
+The format is that of the paper ReAct (Yao et al., 2022, arXiv:2210.03629), in English or Japanese.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from agent.adapters.react.prompt import STOP_SEQUENCES, Words, react_request, words_for
+from agent.adapters.react.reading import Reading, read
+from agent.deadline import Deadline
+from agent.errors import ModelError, OutOfTimeError, PromptTooLongError
+from agent.messages import Block, Message, assistant_text, clean_text, has_tool_results, tool_uses, unique_id, user_text
+from agent.ports import Model, ModelReply, ModelRequest
+
+_ENDED = ("end_turn", "stop_sequence", "tool_use")  # the model said all that it meant to say
+_CUT = ("max_tokens", "model_context_window_exceeded")
+_QUOTED_CHARS = 4_000  # of a reply that is sent back to be corrected
+
+
+class ReActModel:
+    """A Model that uses tools, made of one that only writes text.
+
+    Each reply is one tool use or an answer. One that can't be read is sent back once, which isn't a step of the turn; if the
+    next can't be read either, the answer says so. Thoughts stand in thinking tags, which nobody is shown.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model_id = model.model_id
+        self._model = model
+        self._stop_sequences: Sequence[str] = STOP_SEQUENCES
+
+    def converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+        """One answer; see the Model port for what it raises."""
+        if not (request.tools or any(tool_uses(m) or has_tool_results(m) for m in request.messages)):
+            return self._model.converse(request, deadline)
+        words = words_for(request.messages)
+        prompt = react_request(request, words)
+        schemas = {each["toolSpec"]["name"]: each["toolSpec"]["inputSchema"]["json"] for each in request.tools}
+        before = deadline.left()
+        reply = self._ask(prompt, deadline)
+        reading = _reading(reply, schemas)
+        if reading.problem and reply.stop_reason in _ENDED and deadline.left() > before - deadline.left():
+            first = reply
+            try:
+                reply = self._ask(_corrected(prompt, _text(first), words.problems[reading.problem], words), deadline)
+            except (OutOfTimeError, PromptTooLongError):
+                pass  # the first reply was paid for, and is told as it is
+            else:
+                reply = replace(reply, usage=first.usage + reply.usage)
+                reading = _reading(reply, schemas)
+        content = _content(reading, reply, words, _tool_use_id(request.messages, prompt, reply))
+        return replace(reply, content=content, stop_reason=_stop_reason(reading, reply.stop_reason))
+
+    def _ask(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+        """One reply; where the model takes no stop sequences, without them from then on: they only save tokens."""
+        try:
+            return self._model.converse(replace(request, stop_sequences=self._stop_sequences), deadline)
+        except ModelError as error:
+            # so says Converse of Qwen and others: github.com/langgenius/dify-official-plugins/issues/1767
+            if not self._stop_sequences or "stopsequences" not in error.detail.lower():
+                raise
+        self._stop_sequences = ()
+        return self._model.converse(request, deadline)
+
+
+def _text(reply: ModelReply) -> str:
+    return clean_text("\n".join(block["text"] for block in reply.content if isinstance(block.get("text"), str)))
+
+
+def _reading(reply: ModelReply, schemas: dict[str, dict[str, object]]) -> Reading:
+    return read(_text(reply), schemas, cut_off=reply.stop_reason not in _ENDED)
+
+
+def _corrected(prompt: ModelRequest, text: str, problem: str, words: Words) -> ModelRequest:
+    said = assistant_text(text.strip()[:_QUOTED_CHARS])
+    return replace(prompt, messages=[*prompt.messages, said, user_text(words.correction.format(problem=problem))])
+
+
+def _content(reading: Reading, reply: ModelReply, words: Words, tool_use_id: str) -> list[Block]:
+    if reading.problem and reply.stop_reason in _ENDED:
+        return [{"text": f"{words.not_understood}\n\n{_text(reply).strip()}"}]
+    content: list[Block] = [{"text": f"<thinking>{reading.thought}</thinking>"}] if reading.thought else []
+    if reading.name:
+        content.append({"toolUse": {"toolUseId": tool_use_id, "name": reading.name, "input": reading.input}})
+    elif reading.answer:
+        content.append({"text": reading.answer})
+    return content
+
+
+def _stop_reason(reading: Reading, stop_reason: str) -> str:
+    """A model that runs on behind a whole step, because it knows no stop sequences, is cut off where nothing is lost."""
+    if stop_reason in _ENDED or (stop_reason in _CUT and reading.is_whole):
+        return "tool_use" if reading.name else "end_turn"
+    return stop_reason
+
+
+def _tool_use_id(messages: Sequence[Message], prompt: ModelRequest, reply: ModelReply) -> str:
+    """An id that the same conversation gets again and no other does, so that no yes to one call can be taken for another."""
+    sent = [block["text"] for message in prompt.messages for block in message["content"]]
+    digest = hashlib.sha256("\0".join([*sent, _text(reply)]).encode(errors="replace")).hexdigest()
+    return unique_id(f"react_{digest[:24]}", {use["toolUseId"] for message in messages for use in tool_uses(message)})

@@ -1,0 +1,1 @@
+"""The edge: Lambda events in, answers out."""

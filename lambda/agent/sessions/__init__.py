@@ -1,0 +1,1 @@
+"""A session's turns: held under a lease, kept, shown and trimmed."""

@@ -1,0 +1,1 @@
+"""What a tool is, how it is offered and how it is called."""

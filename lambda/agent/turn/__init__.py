@@ -1,0 +1,1 @@
+"""One turn: the loop, and what becomes of the model's replies."""

@@ -1,0 +1,105 @@
+"""A session table in moto, and stores over it; a client that fails when it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import botocore.session
+import pytest
+from moto import mock_aws
+from msgspec.structs import replace
+
+from agent.adapters.dynamodb.store import DynamoDBStore
+from agent.deadline import Deadline
+from agent.ports import DONE, RUNNING, SessionStore, StoredTurn
+from tests.agent.edge.whole_function import TABLE, new_table
+
+NOW = 1_800_000_000.0
+_FOR_EVER = 1_000  # calls of one test
+
+
+@contextmanager
+def moto_table() -> Iterator[Any]:
+    """A low-level client of a DynamoDB that has the session table."""
+    with mock_aws():
+        client = botocore.session.get_session().create_client("dynamodb")
+        new_table(client)
+        yield client
+
+
+def running_turn(key: str, number: int = 1, lease: str = "mine", **changes: Any) -> StoredTurn:
+    """A turn as it is reserved, with a minute of lease."""
+    turn = StoredTurn(
+        key=key,
+        turn=number,
+        status=RUNNING,
+        request_id=f"r{number}",
+        question=f"question {number}",
+        created_at="2027-01-15T08:00:00.000+00:00",
+        lease_id=lease,
+        lease_until=round((NOW + 60) * 1000),
+        expires_at=int(NOW) + 86_400,
+    )
+    return replace(turn, **changes)
+
+
+def done_turn(key: str, number: int, **changes: Any) -> StoredTurn:
+    """The same turn with its answer."""
+    turn = running_turn(key, number, lease=f"lease {number}")
+    answer = f"answer {number}"
+    messages: list[Any] = [
+        {"role": "user", "content": [{"text": turn.question}]},
+        {"role": "assistant", "content": [{"text": answer}]},
+    ]
+    usage = {"input_tokens": 1}
+    response = {"answer": answer, "turn": number, "usage": usage}
+    return replace(turn, status=DONE, messages=messages, response=response, usage=usage, **changes)
+
+
+def store_turn(store: SessionStore, turn: StoredTurn) -> None:
+    """Writes a turn as the function does: reserved, then saved."""
+    store.reserve(replace(turn, status=RUNNING, messages=None, response=None, usage={}), None, NOW)
+    if turn.status != RUNNING:
+        store.save(turn, Deadline.after(10))
+
+
+class FailingClient:
+    """A low-level client whose calls are noted, and fail where it is told so.
+
+    `before` and `after` take an operation and its count (from 1) and give an error or None: `before` has the call fail
+    unmade, `after` has it made and its answer lost. A caller that never ends is ended.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.before: Callable[[str, int], BaseException | None] = lambda operation, count: None
+        self.after: Callable[[str, int], BaseException | None] = lambda operation, count: None
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        def call(**parameters: Any) -> Any:
+            self.calls.append((operation, parameters))
+            if len(self.calls) > _FOR_EVER:
+                pytest.fail(f"it goes on for ever: {self.operations[-6:]}")
+            count = self.count(operation)
+            if error := self.before(operation, count):
+                raise error
+            answer = getattr(self._client, operation)(**parameters)
+            if error := self.after(operation, count):
+                raise error
+            return answer
+
+        return call
+
+    def count(self, operation: str) -> int:
+        return sum(each == operation for each, _ in self.calls)
+
+    @property
+    def operations(self) -> list[str]:
+        return [operation for operation, _ in self.calls]
+
+
+def store_over(client: Any) -> DynamoDBStore:
+    return DynamoDBStore(client, TABLE)

@@ -1,0 +1,123 @@
+"""The whole function on this machine: handler.start, moto's DynamoDB, and the Bedrock stand-in with a model to choose."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import botocore.session
+from moto import mock_aws
+
+from agent.edge.function import Function
+from agent.errors import AgentError
+from handler import start
+from local.bedrock.reply import Model, Reply, text_reply
+from local.bedrock.script import ScriptedModel
+from local.bedrock.server import BedrockServer, RecordedRequest
+from tests.agent.edge.gateway_events import checked
+from tests.fakes import CLAUDE, FakeContext
+
+TABLE = "sessions"
+ENVIRONMENT = {"MODEL_ID": CLAUDE, "TABLE_NAME": TABLE}
+_serial = itertools.count(1)
+
+
+def unique(name: str = "s") -> str:
+    """An id that no other test uses."""
+    return f"{name}-{next(_serial)}"
+
+
+@dataclass
+class Whole:
+    """A function with all that it talks to. `dynamodb` is a client of the test's own."""
+
+    function: Function
+    server: BedrockServer
+    dynamodb: Any
+    _model: list[Model] = field(default_factory=list)
+    _seen: int = 0
+
+    def play(self, *entries: dict[str, Any] | Reply) -> ScriptedModel:
+        """Has the model answer these, in order."""
+        script = ScriptedModel(list(entries))
+        self._model[:] = [script]
+        return script
+
+    def answer_with(self, model: Callable[[str, dict[str, Any]], Reply]) -> None:
+        """Has a function be the model."""
+        self._model[:] = [model]
+
+    def begin(self) -> None:
+        """Forgets what was sent before; the model answers `Fine.` to everything."""
+        self._model[:] = [lambda model_id, request: text_reply("Fine.")]
+        self._seen = len(self.server.requests)
+
+    @property
+    def requests(self) -> list[RecordedRequest]:
+        """What the model was sent in this test."""
+        return self.server.requests[self._seen :]
+
+    def ask(self, event: object, context: Any = None) -> tuple[Any, AgentError | None]:
+        """What the function answers, or would raise."""
+        return self.function.answer(event, context or FakeContext(unique("invocation")))
+
+    def http(self, event: object) -> dict[str, Any]:
+        """The response to an HTTP event, whose shape every gateway takes."""
+        response, error = self.ask(event)
+        assert error is None
+        return checked(response)
+
+    def direct(self, question: str = "hi", *, context: Any = None, **ids: Any) -> dict[str, Any]:
+        """The answer to a direct question. Raises what the function would."""
+        answer, error = self.ask({"question": question, **ids}, context)
+        if error:
+            raise error
+        assert isinstance(answer, dict)
+        return answer
+
+    def items(self, key: str) -> list[dict[str, Any]]:
+        """The items of a session, oldest first."""
+        values = {":key": {"S": key}}
+        found = self.dynamodb.query(
+            TableName=TABLE, KeyConditionExpression="session_id = :key", ExpressionAttributeValues=values
+        )
+        return list(found["Items"])
+
+    def put(self, key: str, turn: object = 1, **attributes: dict[str, Any]) -> None:
+        """Writes an item by hand."""
+        item = {"session_id": {"S": key}, "turn": {"N": str(turn)}, **attributes}
+        self.dynamodb.put_item(TableName=TABLE, Item=item)
+
+
+def new_table(dynamodb: Any, name: str = TABLE) -> None:
+    """The session table, as the stack makes it."""
+    dynamodb.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "session_id", "KeyType": "HASH"}, {"AttributeName": "turn", "KeyType": "RANGE"}],
+        AttributeDefinitions=[
+            {"AttributeName": "session_id", "AttributeType": "S"},
+            {"AttributeName": "turn", "AttributeType": "N"},
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+@contextmanager
+def running(**environment: str) -> Iterator[Whole]:
+    """A function with this environment added to the least one, until the block ends."""
+    model: list[Model] = [lambda model_id, request: text_reply("Fine.")]
+    with mock_aws(), BedrockServer(lambda model_id, request: model[0](model_id, request)) as server:
+        dynamodb = botocore.session.get_session().create_client("dynamodb")
+        new_table(dynamodb)
+        yield Whole(function_at(server, **environment), server, dynamodb, model)
+
+
+def function_at(server: BedrockServer, **environment: str) -> Function:
+    """A function that has this stand-in for Bedrock."""
+    with mock.patch.dict(os.environ, AWS_ENDPOINT_URL_BEDROCK_RUNTIME=server.url):
+        return start({**ENVIRONMENT, **environment})
