@@ -5,7 +5,8 @@ import sys
 
 from infra.choices import ConfigError
 from infra.compiler import BundleError
-from infra.context import from_context
+from infra.context import choices
+from infra.feature_flags import FEATURE_FLAGS
 from infra.node import use_node
 
 
@@ -17,13 +18,13 @@ def main() -> None:
 
     from infra.stack import AgentStack
 
-    app = cdk.App()
+    app = cdk.App(context=FEATURE_FLAGS)
     # The CLI sets these to the account and region of the caller's credentials.
     environment = cdk.Environment(
         account=os.environ.get("CDK_DEFAULT_ACCOUNT"), region=os.environ.get("CDK_DEFAULT_REGION")
     )
     try:
-        config = from_context(app.node.get_all_context())
+        config = choices(app.node.get_all_context())
         AgentStack(app, config, env=environment)
     except ConfigError as error:
         sys.exit(f"cdk.json or -c: {error}.")

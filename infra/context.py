@@ -1,28 +1,40 @@
-"""From a CDK context to the choices: read, checked one by one and together."""
+"""From cdk.json to the choices: read, checked one by one and together."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from infra.choices import ConfigError, Rule
 from infra.config import Config
 
+CDK_JSON = Path(__file__).parent.parent / "cdk.json"
 # The alarms add up two metrics of each model, and CloudWatch takes ten an alarm.
 MOST_FALLBACKS = 4
 
 
-def from_context(context: Mapping[str, object]) -> Config:
-    """The choices of a CDK context.
+def choices(given: Mapping[str, object] | None = None, cdk_json: Path = CDK_JSON) -> Config:
+    """The choices of cdk.json, with those given (key -> value or its text, as `-c` gives it) over them.
 
-    Raises ConfigError for an unknown key, a wrong or missing value, and two that can't go together.
+    Needs no CDK, so the local commands read the function's environment by it. Raises ConfigError as from_context does.
+    """
+    return from_context({**json.loads(cdk_json.read_text(encoding="utf-8")).get("context", {}), **(given or {})})
+
+
+def from_context(context: Mapping[str, object]) -> Config:
+    """The choices that a context makes; a key that it leaves out has its default.
+
+    Raises ConfigError for an unknown key, a wrong value, and two that can't go together.
     """
     rules: dict[str, Rule] = {item.name: item.metadata["rule"] for item in fields(Config)}
     for key, value in context.items():
         # The CDK's own keys all hold a colon or a slash.
         if key not in rules and not set(key) & set(":/"):
-            raise ConfigError(key, value, "left out: there is no such key, cdk.json lists those there are")
-    # The CLI leaves out keys that are null, so a missing one is null here too.
-    config = Config(**{key: _parsed(key, context.get(key), rule) for key, rule in rules.items()})
+            raise ConfigError(
+                key, value, "left out: there is no such key, `python -m infra.config` lists those there are"
+            )
+    config = Config(**{key: _parsed(key, value, rules[key]) for key, value in context.items() if key in rules})
     _check_together(config)
     return config
 

@@ -110,11 +110,7 @@ def _bedrock_statements(config: Config, place: Place, region: str | None) -> lis
 
 
 def _environment(config: Config, sessions: SessionTable, needs: list[ToolNeeds]) -> dict[str, str]:
-    variables = {
-        "TABLE_NAME": sessions.table.table_name,
-        "POWERTOOLS_SERVICE_NAME": config.name,
-        "POWERTOOLS_METRICS_NAMESPACE": config.name,
-    }
+    variables = {"TABLE_NAME": sessions.table.table_name}
     for need in needs:
         variables |= {**need.environment, **need.secrets}
     return variables | config.environment()

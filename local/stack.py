@@ -1,6 +1,5 @@
 """Puts the machine-local stack together: a model, a session table in memory, and the function between them."""
 
-import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +13,7 @@ import botocore.session
 from moto import mock_aws
 from moto.core.config import DefaultConfig
 
+from infra.context import choices as deployed_choices
 from local.bedrock.reply import Model
 from local.bedrock.script import ScriptError, load_script
 from local.bedrock.server import BedrockServer
@@ -24,7 +24,6 @@ from local.session_table import SessionTable
 
 _TABLE = "sessions"
 _REGION = "us-east-1"
-_CDK_JSON = Path(__file__).parent.parent / "cdk.json"
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def local_stack(choices: Choices, *, on_record: Callable[[logging.LogRecord], No
         # Whatever proxy there is, it isn't for this machine.
         environment["NO_PROXY"] = environment["no_proxy"] = _no_proxy()
         if choices.aws:
-            banner = _use_bedrock(environment, choices.model_id or _deployed_model())
+            banner = _use_bedrock(environment, choices.model_id or deployed_choices().model_id)
         elif choices.model_url is not None:
             banner = _use_endpoint(environment, choices.model_url, choices.model_id)
         else:
@@ -154,10 +153,6 @@ def _moto_config(aws: bool) -> DefaultConfig:
     if not aws:
         return {}
     return {"core": {"mock_credentials": False, "passthrough": {"urls": [r"(?!https://dynamodb\.)"], "services": []}}}
-
-
-def _deployed_model() -> str:
-    return str(json.loads(_CDK_JSON.read_text(encoding="utf-8"))["context"]["model_id"])
 
 
 def _no_proxy() -> str:

@@ -11,15 +11,14 @@ from msgspec import structs
 from agent.adapters.bedrock import model as bedrock
 from agent.edge.responses import STATUS
 from agent.settings import Settings
-from infra.config import CDK_JSON, Config, print_table
-from infra.context import from_context
+from infra.config import Config, print_table
+from infra.context import CDK_JSON
 from infra.function import ALIAS, FAILURES_KEPT_DAYS
 from infra.test_events import REGISTRY
 
 README = (CDK_JSON.parent / "README.md").read_text(encoding="utf-8")
 DEPLOY = README.partition("\n## Deploy\n")[2].partition("\n## ")[0]
-CONTEXT = json.loads(CDK_JSON.read_text())["context"]
-CHOSEN = from_context(CONTEXT)
+CHOSEN = Config()
 
 
 def table(head: str) -> list[list[str]]:
@@ -39,9 +38,9 @@ def test_the_table_of_keys_is_the_one_that_is_printed(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.strip() in DEPLOY
 
 
-def test_every_key_of_cdk_json_is_told_with_its_value() -> None:
+def test_every_key_of_cdk_json_is_told_with_its_default() -> None:
     told = {cells[0].strip("`"): json.loads(cells[1].strip("`")) for cells in table("key")}
-    assert told == {item.name: CONTEXT[item.name] for item in fields(Config)}
+    assert told == {item.name: item.default for item in fields(Config)}
 
 
 def test_every_key_that_the_text_names_exists() -> None:
@@ -61,7 +60,7 @@ def test_each_line_of_the_example_costs_its_amount_at_its_price() -> None:
     assert f"**{total} USD a day**" in DEPLOY
 
 
-def test_the_example_takes_the_models_prices_from_cdk_json() -> None:
+def test_the_example_takes_the_models_prices_from_the_defaults() -> None:
     price = {cells[0]: number(cells[2]) for cells in table("part")}
     assert price["input tokens (`price_input`)"] == CHOSEN.price_input
     assert price["output tokens (`price_output`)"] == CHOSEN.price_output

@@ -1,4 +1,4 @@
-"""The stack is synthesised once for each set of choices that tests ask for, with cdk.json's own context, unbundled."""
+"""The stack is synthesised once for each set of choices that tests ask for, unbundled."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,5 +29,5 @@ def synthesise(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def stack(synthesise: Callable[..., Any]) -> Any:
-    """The Synthesis of cdk.json as it stands, in us-east-1."""
+    """The Synthesis of the defaults, in us-east-1."""
     return synthesise()

@@ -9,8 +9,8 @@ from typing import Any
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 
-from infra.config import CDK_JSON
 from infra.context import from_context
+from infra.feature_flags import FEATURE_FLAGS
 from infra.stack import AgentStack
 from infra.tool_needs import ToolNeeds
 
@@ -101,8 +101,8 @@ class Synthesis:
 
 
 def context(**choices: object) -> dict[str, Any]:
-    """cdk.json's context with other choices."""
-    return {**json.loads(CDK_JSON.read_text())["context"], **choices}
+    """A context with these choices; the rest are the defaults, whatever cdk.json says."""
+    return {**FEATURE_FLAGS, **choices}
 
 
 def synthesis(

@@ -37,7 +37,7 @@ def test_every_setting_of_the_function_is_a_choice_and_every_choice_handed_on_is
     assert ours | set(MADE) == read_by_settings()
 
 
-def test_deploying_cdk_json_as_it_stands_gives_the_functions_own_defaults(stack: Synthesis) -> None:
+def test_deploying_without_a_choice_gives_the_functions_own_defaults(stack: Synthesis) -> None:
     required = {"MODEL_ID": stack.environment()["MODEL_ID"], **MADE}
     assert Settings.from_environment({**stack.environment(), **MADE}) == Settings.from_environment(required)
 

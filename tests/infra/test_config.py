@@ -3,22 +3,52 @@
 import json
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra.choices import ConfigError
-from infra.config import CDK_JSON, Config, print_table
-from infra.context import from_context
+from infra.config import Config, print_table
+from infra.context import CDK_JSON, choices, from_context
+from infra.feature_flags import FEATURE_FLAGS
 from tests.infra.synthesis import context
 
 KEYS = [item.name for item in fields(Config)]
 
 
-def test_every_choice_stands_in_cdk_json_and_nothing_else_does() -> None:
-    ours = [key for key in context() if not set(key) & set(":/")]
-    assert ours == KEYS
+DEFAULTS = {item.name: item.default for item in fields(Config)}
+
+
+def test_cdk_json_is_taken_and_holds_only_what_differs_from_the_defaults() -> None:
+    chosen = json.loads(CDK_JSON.read_text(encoding="utf-8"))["context"]
+    known = {**FEATURE_FLAGS, **DEFAULTS}
+    assert not [key for key, value in chosen.items() if key in known and value == known[key]]
+    assert choices() == from_context(chosen)
+
+
+def test_every_default_is_a_value_that_its_key_takes() -> None:
+    assert from_context(DEFAULTS) == from_context({}) == Config()
+
+
+def test_what_is_given_on_the_command_line_goes_over_cdk_json_and_that_over_the_defaults(tmp_path: Path) -> None:
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"max_steps": 3, "max_tokens": 100, "snapstart": True}}))
+    config = choices({"max_steps": "4", "snapstart": True}, tmp_path / "cdk.json")
+    assert config == replace(Config(), max_steps=4, max_tokens=100, snapstart=True)
+
+
+def test_null_in_cdk_json_unsets_a_default_although_the_cdk_hands_on_no_null(tmp_path: Path) -> None:
+    (tmp_path / "cdk.json").write_text('{"context": {"alarm_tokens_per_day": null}}')
+    assert choices({"name": "mine"}, tmp_path / "cdk.json").alarm_tokens_per_day is None
+
+
+def test_the_choices_are_read_without_the_cdk() -> None:
+    code = "import sys; from infra.context import choices; choices().environment(); print('aws_cdk' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=CDK_JSON.parent, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_every_choice_is_explained() -> None:
@@ -29,8 +59,7 @@ def test_what_the_command_line_gives_as_text_means_the_same_as_json() -> None:
     def as_text(value: object) -> str:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
-    ours = {key: as_text(value) for key, value in context().items() if key in KEYS and value is not None}
-    assert from_context(context(**ours)) == from_context(context())
+    assert from_context({key: as_text(value) for key, value in DEFAULTS.items() if value is not None}) == Config()
 
 
 def test_an_empty_text_unsets_a_choice_but_chooses_no_tools() -> None:
@@ -38,11 +67,6 @@ def test_an_empty_text_unsets_a_choice_but_chooses_no_tools() -> None:
     assert config.turn_token_limit is None
     assert config.tools == ()
     assert config.environment()["TOOLS"] == ""
-
-
-def test_a_choice_that_is_left_out_is_null() -> None:
-    without = {key: value for key, value in context().items() if key != "kms_key"}
-    assert from_context(without) == from_context(context(kms_key=None))
 
 
 WRONG: list[tuple[str, object]] = [
@@ -120,10 +144,10 @@ TOGETHER: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("choices", "key"), TOGETHER)
-def test_choices_that_do_not_go_together_are_told(choices: dict[str, Any], key: str) -> None:
+@pytest.mark.parametrize(("chosen", "key"), TOGETHER)
+def test_choices_that_do_not_go_together_are_told(chosen: dict[str, Any], key: str) -> None:
     with pytest.raises(ConfigError, match=f"^{key} is "):
-        from_context(context(**choices))
+        from_context(context(**chosen))
 
 
 def test_settings_reach_the_function_under_their_names_as_text() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.config import CDK_JSON
-from infra.context import from_context
+from infra.context import CDK_JSON, from_context
 from infra.queries import SESSIONS, TOOLS_TABLE, saved_queries
 from infra.test_events import EVENTS, event_schema
 from tests.infra import journal
