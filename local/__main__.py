@@ -1,7 +1,6 @@
 """The command line: python -m local demo | ask | chat | serve | event | replay | export."""
 
 import argparse
-import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,14 +22,16 @@ from local.screen import Screen
 from local.serve import serve
 from local.stack import Choices, local_stack
 from local.stored import Source, export_stored, replay_stored
+from local.terminal import visible_output
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Returns 0, 1 where the function failed, or 2 for a problem with what was asked."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal without Japanese shows ? rather than a trace
-            stream.reconfigure(errors="replace")
-    arguments = build_parser().parse_args(argv)
+    with visible_output():
+        return _run(build_parser().parse_args(argv))
+
+
+def _run(arguments: argparse.Namespace) -> int:
     try:
         code: int = arguments.run(arguments)
     except ProblemError as error:

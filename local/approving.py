@@ -8,7 +8,10 @@ from local.screen import Screen, failed
 from local.stack import Stack
 
 Verdict = bool | dict[str, Any]
+LEAVING = ("/quit", "/exit", "quit", "exit")
+"""What ends a conversation, whatever is being asked."""
 _QUESTION = "approve? y, or n and why> "
+_HINT = "Type y to let it run, n and why not to, or /quit to leave it waiting."
 
 
 def waiting(stack: Stack, session: str) -> list[dict[str, Any]]:
@@ -28,14 +31,15 @@ def settle(
 ) -> None:
     """Ask for each tool use that waits, send what was decided and show the answer, until nothing waits any more.
 
-    Without `read_line` nobody can be asked: what waits is shown, and nothing is approved.
+    Without `read_line` nobody can be asked: what waits is shown, and nothing is approved. Raises EOFError where the person
+    leaves instead.
     """
     while approvals:
         verdicts: dict[str, Verdict] = {}
         for each in approvals:
             screen.waits(each)
             if read_line:
-                verdicts[each["tool_use_id"]] = _decision(read_line)
+                verdicts[each["tool_use_id"]] = _decision(screen, read_line)
         if not read_line:
             screen.line("Nobody can be asked here, so nothing is approved.", "yellow")
             return
@@ -48,11 +52,14 @@ def settle(
         approvals = result.get("approvals", [])
 
 
-def _decision(read_line: Callable[[str], str]) -> Verdict:
+def _decision(screen: Screen, read_line: Callable[[str], str]) -> Verdict:
     while True:
-        said, _, reason = read_line(_QUESTION).strip().partition(" ")
-        if said.lower() in ("y", "yes"):
-            if not reason.strip():
-                return True
-        elif said.lower() in ("n", "no"):
+        line = read_line(_QUESTION).strip()
+        if line.lower() in LEAVING:
+            raise EOFError
+        said, _, reason = line.partition(" ")
+        if said.lower() in ("n", "no"):
             return {"approved": False, "reason": reason.strip()}
+        if said.lower() in ("y", "yes") and not reason.strip():
+            return True
+        screen.line(_HINT, "yellow")

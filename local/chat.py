@@ -5,7 +5,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 
-from local.approving import Verdict, settle, waiting
+from local.approving import LEAVING, Verdict, settle, waiting
 from local.screen import Screen, describe_failure, failed
 from local.stack import Stack
 
@@ -13,7 +13,7 @@ HELP = """\
 /session [ID]  show this session's id, or go on with another
 /forget        delete this session and start it anew
 /help          this list
-/quit          leave (so do Ctrl-D and Ctrl-C)"""
+/quit          leave (so do exit, Ctrl-D and Ctrl-C)"""
 
 
 def ask(
@@ -86,10 +86,10 @@ def chat(
                 settle(stack, screen, session, waiting(stack, session), answer_of)
                 shown = session
             line = read_line("you> ").strip()
+            if line.lower() in LEAVING:
+                return 0
             if line.startswith("/"):
                 session = _command(stack, screen, line, session)
-                if not session:
-                    return 0
             elif line:
                 _turn(stack, screen, line, session, answer_of)
     except (EOFError, KeyboardInterrupt):
@@ -108,10 +108,8 @@ def _turn(stack: Stack, screen: Screen, question: str, session: str, answer_of: 
 
 
 def _command(stack: Stack, screen: Screen, line: str, session: str) -> str:
-    """The session to go on with; blank to leave."""
+    """The session to go on with."""
     name, _, argument = line.partition(" ")
-    if name == "/quit":
-        return ""
     if name == "/session":
         session = argument.strip() or session
         screen.line(f"Session {session}")

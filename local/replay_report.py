@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from local.replay import Replayed, Step
-from local.screen import Screen, exact_json
+from local.screen import Screen
+from local.terminal import exact_json
 from local.trajectory import ToolStep
 
 

@@ -12,29 +12,32 @@ from rich.table import Table
 from rich.text import Text
 
 from local.session_table import Row
+from local.terminal import VisibleStream, exact_json, visible
 
 _LABEL_WIDTH = 10
 
 
 class Screen:
-    """Prints to a text stream. Texts are never read as markup: they are what users and tools said."""
+    """Prints to a text stream. Texts are what users and tools said: never read as markup, and made visible here."""
 
     def __init__(self, file: TextIO) -> None:
-        self._console = Console(file=file, highlight=False, emoji=False, soft_wrap=True)
+        # Only the colours are to act on a terminal, so they go around the stream that makes all else visible.
+        raw = file.raw if isinstance(file, VisibleStream) else file
+        self._console = Console(file=raw, highlight=False, emoji=False, soft_wrap=True)
 
     def line(self, text: str = "", style: str = "") -> None:
         """A line as it is."""
-        self._console.print(Text(text, style=style))
+        self._console.print(Text(visible(text), style=style))
 
     def heading(self, text: str) -> None:
         """The start of something."""
-        self._console.print()
-        self._console.print(Text(text, style="bold"))
+        self.line()
+        self.line(text, "bold")
 
     def labelled(self, label: str, text: str, style: str = "") -> None:
         """A label and a text; further lines of the text stand under its first one."""
-        indented = text.replace("\n", "\n" + " " * (_LABEL_WIDTH + 2))
-        self._console.print(Text.assemble("  ", (label.ljust(_LABEL_WIDTH), "dim"), (indented, style)))
+        indented = visible(text).replace("\n", "\n" + " " * (_LABEL_WIDTH + 2))
+        self._console.print(Text.assemble("  ", (visible(label).ljust(_LABEL_WIDTH), "dim"), (indented, style)))
 
     def tool_use(self, record: logging.LogRecord) -> None:
         """A tool use, where the function's log record tells of one; what went in is known with LOG_CONTENT alone."""
@@ -77,7 +80,7 @@ class Screen:
             cells = (
                 _cut(row.session_id, 19),
                 str(row.turn),
-                row.status,
+                _cut(row.status, 17),
                 _cut(row.question, 16),
                 str(row.size),
                 expires,
@@ -88,15 +91,9 @@ class Screen:
 
 def _cut(text: str, columns: int) -> Text:
     """In one line, and short enough that a row fits a terminal of 80 columns."""
-    cut = Text(" ".join(text.split()))
+    cut = Text(visible(" ".join(text.split())))
     cut.truncate(columns, overflow="ellipsis")
     return cut
-
-
-def exact_json(value: Any) -> str:
-    """The value as JSON in one line; signs that would hide or turn around others are written as their codes."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in text)
 
 
 def failed(result: Any, succeeded: bool) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from infra.node import NodeError
 from local.deploy.rehearsal import Rehearsal, RehearsalError
 from local.screen import Screen
+from local.terminal import visible_output
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,11 +17,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Deploys the stack on this machine alone, calls it, and destroys it again. No AWS account is used.",
     )
     parser.add_argument("-c", dest="choices", metavar="KEY=VALUE", action="append", default=[], help="as for the CDK")
-    try:
-        return Rehearsal(Screen(sys.stdout), parser.parse_args(arguments).choices).run()
-    except (RehearsalError, NodeError) as error:
-        print(f"deploy-local: {error}", file=sys.stderr)
-        return 1
+    choices = parser.parse_args(arguments).choices
+    with visible_output():
+        try:
+            return Rehearsal(Screen(sys.stdout), choices).run()
+        except (RehearsalError, NodeError) as error:
+            print(f"deploy-local: {error}", file=sys.stderr)
+            return 1
 
 
 if __name__ == "__main__":

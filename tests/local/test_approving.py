@@ -10,6 +10,7 @@ import pytest
 
 from local.__main__ import main
 from local.approving import _decision
+from local.screen import Screen
 
 pytestmark = pytest.mark.slow
 
@@ -74,8 +75,15 @@ def test_chat_asks_for_each_and_again_while_something_waits(shell: Shell, keep: 
 
 @pytest.mark.parametrize("typed", ["", "Y E S", "yep", "yes but", "1"])
 def test_only_a_plain_yes_is_a_yes(typed: str) -> None:
-    lines = iter([typed, "n"])
-    assert _decision(lambda prompt: next(lines)) == {"approved": False, "reason": ""}
+    lines, told = iter([typed, "n"]), io.StringIO()
+    assert _decision(Screen(told), lambda prompt: next(lines)) == {"approved": False, "reason": ""}
+    assert told.getvalue() == "Type y to let it run, n and why not to, or /quit to leave it waiting.\n"
+
+
+@pytest.mark.parametrize("typed", ["/quit", "exit", "/EXIT", "quit"])
+def test_a_chat_can_be_left_at_the_question_for_an_approval(typed: str) -> None:
+    with pytest.raises(EOFError):
+        _decision(Screen(io.StringIO()), lambda prompt: typed)
 
 
 def test_leaving_instead_of_an_answer_approves_nothing_and_it_waits_on(shell: Shell, keep: list[str]) -> None:

@@ -49,8 +49,9 @@ def test_ctrl_d_and_ctrl_c_leave_cleanly(stack: Stack, shown: io.StringIO, end: 
     assert chat(stack, Screen(shown), None, typing(end=end)) == 0
 
 
-def test_quit_leaves(stack: Stack, shown: io.StringIO) -> None:
-    assert chat(stack, Screen(shown), None, typing("/quit", "hello")) == 0
+@pytest.mark.parametrize("word", ["/quit", "/exit", "exit", "Quit "])
+def test_whoever_says_so_leaves(stack: Stack, shown: io.StringIO, word: str) -> None:
+    assert chat(stack, Screen(shown), None, typing(word, "hello")) == 0
     assert "hello" not in shown.getvalue()
 
 
