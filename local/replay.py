@@ -10,7 +10,7 @@ from typing import Any
 from agent.deadline import Deadline
 from agent.errors import ToolError
 from agent.messages import Block, Message, Usage, tool_uses
-from agent.ports import SHORTENED, ModelReply, ModelRequest, ToolCall
+from agent.ports import SHORTENED, ModelReply, ModelRequest, TextListener, ToolCall
 from agent.settings import Settings
 from agent.tooling.tool import Tool, ToolContext
 from agent.tooling.toolbox import Toolbox, ToolLimits
@@ -103,7 +103,7 @@ class _RecordedModel:
         self._left = list(replies)
         self.model_id = _MODEL
 
-    def converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+    def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         if not self._left:
             raise _RecordingEndedError
         reply = self._left.pop(0)

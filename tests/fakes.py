@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import itertools
 import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from agent.adapters.bedrock.model import BedrockModel, Inference
 from agent.deadline import Deadline
 from agent.errors import LeaseLostError, SessionBusyError
 from agent.messages import Block, Usage
-from agent.ports import ModelReply, ModelRequest, StoredTurn, ToolRecord, seconds_left
+from agent.ports import ModelReply, ModelRequest, StoredTurn, TextListener, ToolRecord, seconds_left
 from agent.sessions.states import state_of
 from local.bedrock.issued import Issued
 from local.bedrock.rules import violations
@@ -89,7 +90,7 @@ class FakeModel:
         self._replies = iter(replies)
         self._issued: dict[str, Issued] = {model_id: Issued() for model_id in model_ids}
 
-    def converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+    def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         request = copy.deepcopy(request)
         self.requests.append(request)
         bodies = {model_id: wire_body(request, model_id) for model_id in self._issued}
@@ -104,7 +105,18 @@ class FakeModel:
         answer = copy.deepcopy(scripted) if isinstance(scripted, ModelReply) else scripted(request, deadline)
         for model_id, issued in self._issued.items():
             issued.record(bodies[model_id], _without_bytes(list(answer.content)))
+        if listener:
+            stream(answer, listener)
         return answer
+
+
+def stream(answer: ModelReply, listener: TextListener, characters: int = 3) -> None:
+    """Has the listener hear the texts of a reply in pieces, with a line's end between two blocks, as an adapter would."""
+    texts = [block["text"] for block in answer.content if isinstance(block.get("text"), str)]
+    for number, text in enumerate(texts):
+        whole = "\n" + text if number else text
+        for start in range(0, len(whole), characters):
+            listener.text(whole[start : start + characters])
 
 
 def judge(model_id: str, body: dict[str, Any], issued: Issued | None = None) -> None:
@@ -238,6 +250,7 @@ class FakeJournal:
     turns: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
     approvals: list[tuple[str, str, str, bool, str]] = field(default_factory=list)
+    first_texts: list[float] = field(default_factory=list)
 
     def tool_use(self, session_id: str, record: ToolRecord) -> None:
         self.tool_uses.append((session_id, record))
@@ -245,12 +258,42 @@ class FakeJournal:
     def approval(self, session_id: str, tool_use_id: str, tool: str, approved: bool, by: str) -> None:
         self.approvals.append((session_id, tool_use_id, tool, approved, by))
 
-    def turn(self, answer: dict[str, Any], question: str, request_id: str, caller: str, seconds: float) -> None:
+    def turn(
+        self,
+        answer: dict[str, Any],
+        question: str,
+        request_id: str,
+        caller: str,
+        seconds: float,
+        first_text: float | None = None,
+    ) -> None:
+        if first_text is not None:
+            self.first_texts.append(first_text)
         more = {"question": question, "request_id": request_id, "caller": caller, "seconds": seconds}
         self.turns.append(copy.deepcopy(answer) | more)
 
     def warning(self, message: str, **fields: object) -> None:
         self.warnings.append((message, fields))
+
+
+class Heard:
+    """What a listener was told, in order; `shown` is what a person would have before them of each step."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        self.shown: defaultdict[int, str] = defaultdict(str)
+
+    def __call__(self, event: str, data: dict[str, Any]) -> None:
+        self.events.append((event, data))
+        if event == "text":
+            self.shown[data["step"]] += data["text"]
+        if event == "void":
+            self.shown[data["step"]] = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The events' names, those in a row but once."""
+        return [name for name, _ in itertools.groupby(name for name, _ in self.events)]
 
 
 class FakeContext:

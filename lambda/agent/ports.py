@@ -32,6 +32,18 @@ class ModelReply(msgspec.Struct, frozen=True):
     model_id: str
 
 
+class TextListener(Protocol):
+    """Hears one reply while a model writes it; from any thread."""
+
+    def text(self, text: str) -> None:
+        """The model went on with this, for the user."""
+        ...
+
+    def void(self) -> None:
+        """What was heard of this reply does not count: it begins anew."""
+        ...
+
+
 class Model(Protocol):
     """A language model behind Converse."""
 
@@ -40,8 +52,8 @@ class Model(Protocol):
         """The model that is asked."""
         ...
 
-    def converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
-        """One answer before the deadline.
+    def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
+        """One answer before the deadline. What the listener hears as it comes is in the reply, too.
 
         Raises OutOfTimeError at the deadline, PromptTooLongError, ModelThrottledError, ModelError, ModelUnavailableError
         or MisconfiguredError.
@@ -163,6 +175,35 @@ class ToolRecord(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
+class Listener(TextListener, Protocol):
+    """Hears one turn while it runs. A step is a call of the model, counted from 1, and the tools that it asked for."""
+
+    @property
+    def first_text(self) -> float | None:
+        """Seconds until the first text was told, None before."""
+        ...
+
+    def start(self, session_id: str, request_id: str, turn: int) -> None:
+        """The turn is reserved; the same request id gets its answer again."""
+        ...
+
+    def begin(self, step: int) -> None:
+        """What is heard from now on is of this step."""
+        ...
+
+    def end(self, said: str) -> None:
+        """The model's reply is whole, and this is what a person is shown of it; blank where none of it counts."""
+        ...
+
+    def tool_use(self, call: ToolCall) -> None:
+        """A tool begins to run."""
+        ...
+
+    def tool_result(self, record: ToolRecord) -> None:
+        """A tool use was answered."""
+        ...
+
+
 class Journal(Protocol):
     """Where it is told what happened, without what was said."""
 
@@ -174,8 +215,16 @@ class Journal(Protocol):
         """A person decided about a tool use that waited."""
         ...
 
-    def turn(self, answer: dict[str, Any], question: str, request_id: str, caller: str, seconds: float) -> None:
-        """A turn was run to its answer."""
+    def turn(
+        self,
+        answer: dict[str, Any],
+        question: str,
+        request_id: str,
+        caller: str,
+        seconds: float,
+        first_text: float | None = None,
+    ) -> None:
+        """A turn was run to its answer, in so many seconds, of which `first_text` until a listener heard its first text."""
         ...
 
     def warning(self, message: str, **fields: object) -> None:

@@ -19,6 +19,7 @@ _ARN = re.compile(r"arn:[a-z-]+:([a-z0-9-]+):[a-z0-9-]*:(?:[0-9]*|aws):([^\s'\",
 _KEY_ID = re.compile(r"\bA[KS]IA[A-Z0-9]{16}\b")
 _TOKEN = re.compile(r"x-amz-security-token:\S+")  # stands in what AWS says of a wrong signature
 _VALUE = re.compile(r"Value '.*?' at", re.DOTALL)  # and this in what it says of a wrong value
+_TIMES = ("Duration", "TimeToFirstText")  # metrics in milliseconds
 _ACCOUNT = re.compile(r"\b[0-9]{12}\b")
 
 
@@ -58,7 +59,15 @@ class PowertoolsJournal:
         told = {name: _masked(str(value)) for name, value in fields.items()}
         self._logger.warning(message, extra=told)
 
-    def turn(self, answer: dict[str, Any], question: str, request_id: str, caller: str, seconds: float) -> None:
+    def turn(
+        self,
+        answer: dict[str, Any],
+        question: str,
+        request_id: str,
+        caller: str,
+        seconds: float,
+        first_text: float | None = None,
+    ) -> None:
         """The line and the metrics of a turn that was run."""
         usage = answer["usage"]
         tool_errors = sum(use["status"] == "error" for use in answer["tool_uses"])
@@ -80,6 +89,10 @@ class PowertoolsJournal:
             "milliseconds": round(seconds * 1000),
             "saved": answer.get("saved", True),
         }
+        times = {"Duration": seconds * 1000}
+        if first_text is not None:
+            times["TimeToFirstText"] = first_text * 1000
+            fields["milliseconds_to_first_text"] = round(first_text * 1000)
         if self._log_content:
             fields |= {"question": question, "answer": answer["answer"]}
         self._logger.info("turn", extra=fields)
@@ -93,7 +106,7 @@ class PowertoolsJournal:
             OutputTokens=usage["output_tokens"],
             CacheReadInputTokens=usage["cache_read_input_tokens"],
             CacheWriteInputTokens=usage["cache_write_input_tokens"],
-            Duration=seconds * 1000,
+            **times,
         )
 
     def begin(self, invocation: str) -> None:
@@ -113,7 +126,7 @@ class PowertoolsJournal:
 
     def _emit(self, model_id: str, **values: float) -> None:
         for name, value in values.items():
-            self._metrics.add_metric(name, MetricUnit.Milliseconds if name == "Duration" else MetricUnit.Count, value)
+            self._metrics.add_metric(name, MetricUnit.Milliseconds if name in _TIMES else MetricUnit.Count, value)
         self._metrics.add_dimension("model", model_id or "none")
         self._metrics.flush_metrics()
         self._metrics.clear_metrics()  # where metrics are disabled, flushing keeps them for ever

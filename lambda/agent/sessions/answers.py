@@ -5,7 +5,7 @@ from typing import Any
 
 from agent.messages import Usage
 from agent.ports import StoredTurn
-from agent.turn.loop import Outcome
+from agent.turn.outcome import Outcome
 
 
 def direct_answer(session_id: str, held: StoredTurn, outcome: Outcome, expires_at: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agent.deadline import Deadline
 from agent.errors import InvalidRequestError
 from agent.messages import tool_uses
-from agent.ports import DONE, Decision, StoredTurn
+from agent.ports import DONE, Decision, Listener, StoredTurn
 from agent.turn.repair import repair
 
 _OVERTAKEN = "Denied: another question came instead of an approval."
@@ -26,6 +26,7 @@ class Approval(msgspec.Struct, frozen=True):
     approver: str
     verdicts: Mapping[str, tuple[bool, str]]
     deadline: Deadline
+    listener: Listener | None = None
 
 
 def utc(now: float) -> str:

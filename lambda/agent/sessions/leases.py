@@ -19,7 +19,7 @@ from agent.errors import (
     StorageUnavailableError,
 )
 from agent.messages import NO_ANSWER, Message, assistant_text, has_reasoning, user_text
-from agent.ports import RUNNING, SHORTENED, WAITING, Decision, Journal, SessionStore, StoredTurn, seconds_left
+from agent.ports import RUNNING, SHORTENED, WAITING, Decision, Journal, Listener, SessionStore, StoredTurn, seconds_left
 from agent.sessions import history
 from agent.sessions.approvals import Approval, decisions_of, overtaken, utc, waiting_entries
 from agent.sessions.states import is_expired, state_of
@@ -41,6 +41,7 @@ class Question(msgspec.Struct, frozen=True):
     caller: str
     text: str
     deadline: Deadline
+    listener: Listener | None = None
 
 
 class Reserved(msgspec.Struct, frozen=True):

@@ -22,7 +22,8 @@ from agent.sessions.states import state_of
 from agent.tooling.tool import ToolContext
 from agent.tooling.toolbox import Toolbox
 from agent.turn.fallback import Fallback
-from agent.turn.loop import Limits, Outcome, Turn
+from agent.turn.loop import Limits, Turn
+from agent.turn.outcome import Outcome
 from agent.turn.repair import repair
 
 _SAVING = 1.0  # seconds after the deadline in which further calls may begin; the handler keeps back more
@@ -85,7 +86,9 @@ class Sessions(msgspec.Struct, frozen=True):
         if isinstance(reserved, dict):
             return reserved
         turn, where = reserved.turn, (approval.key, approval.session_id)
-        question = Question(*where, turn.request_id, approval.caller, turn.question, approval.deadline)
+        question = Question(
+            *where, turn.request_id, approval.caller, turn.question, approval.deadline, approval.listener
+        )
         return self._run(question, reserved, began, left)
 
     def read(self, key: str) -> list[dict[str, Any]]:
@@ -126,6 +129,8 @@ class Sessions(msgspec.Struct, frozen=True):
 
     def _run(self, question: Question, reserved: Reserved, began: float, left: int | None) -> dict[str, Any]:
         held = reserved.turn
+        if question.listener:
+            question.listener.start(question.session_id, question.request_id, held.turn)
         completed = history.completed(reserved.others, self.pairs, self.now())
         turn = self._turn(question, completed, held, left)
         used_before = turn.usage.total
@@ -143,8 +148,8 @@ class Sessions(msgspec.Struct, frozen=True):
                 answer["answer"] = f"{answer['answer']} It could not be kept for that: please ask again."
         elif not outcome.waiting:  # a turn that goes on must find the history that it began with
             self._trim(reserved.others, completed, held, question)
-        seconds = began - question.deadline.left()
-        self.journal.turn(answer, question.text, question.request_id, question.caller, seconds)
+        seconds, told = began - question.deadline.left(), question.listener.first_text if question.listener else None
+        self.journal.turn(answer, question.text, question.request_id, question.caller, seconds, told)
         return answer
 
     def _turn(self, question: Question, completed: Sequence[StoredTurn], held: StoredTurn, left: int | None) -> Turn:
@@ -176,6 +181,7 @@ class Sessions(msgspec.Struct, frozen=True):
             before_side_effects=write_down,
             after_tool_use=lambda record: self.journal.tool_use(question.session_id, record),
             decisions=held.decisions,
+            listener=question.listener,
             model_id=answered_by,
             steps=steps,
             usage=usage,

@@ -18,7 +18,7 @@ import msgspec
 from agent.deadline import Deadline, start
 from agent.errors import ToolError
 from agent.messages import Block, clean_text
-from agent.ports import ToolCall, ToolRecord
+from agent.ports import Listener, ToolCall, ToolRecord
 from agent.tooling.tool import Tool, ToolContext
 from agent.tooling.tool_result import cut, result_content
 
@@ -90,13 +90,21 @@ class Toolbox:
         deadline: Deadline,
         context: Callable[[ToolCall, Deadline], ToolContext],
         refusals: Mapping[str, str] = MappingProxyType({}),
+        listener: Listener | None = None,
     ) -> list[ToolRecord]:
         """Answers every call, in the order of the calls, no later than shortly after the deadline.
 
         `context` makes what a call may know of the turn; `refusals` tells by tool use id why a call is not run. The result of
-        each record is a toolResult block.
+        each record is a toolResult block. The listener hears of
+        what begins to run, and of each record once it is there.
         """
-        answers: dict[int, _Answer] = {}
+        records: dict[int, ToolRecord] = {}
+
+        def answered(number: int, answer: _Answer) -> None:
+            records[number] = self._record(calls[number], answer)
+            if listener:
+                listener.tool_result(records[number])
+
         running: dict[Future[_Answer], _Running] = {}
         ready = deque(enumerate(calls))
         while ready or running:
@@ -107,16 +115,18 @@ class Toolbox:
                         raise ToolError(refusals[call.tool_use_id])
                     started = self._start(number, call, deadline, context)
                     running[started.future] = started
+                    if listener:
+                        listener.tool_use(call)
                 except ToolError as error:
-                    answers[number] = _failed(error.message, "not_run" if call.name in self._tools else "refused")
+                    answered(number, _failed(error.message, "not_run" if call.name in self._tools else "refused"))
             first = min((each.ends.left() for each in running.values()), default=0.0)
             wait(running, timeout=max(first, 0), return_when=FIRST_COMPLETED)
             for each in list(running.values()):
                 answer = self._answer_of(each)
                 if answer:
-                    answers[each.number] = answer
+                    answered(each.number, answer)
                     del running[each.future]
-        return [self._record(call, answers[number]) for number, call in enumerate(calls)]
+        return [records[number] for number in range(len(calls))]
 
     def _waits(self, call: ToolCall) -> bool:
         return not call.problem and call.name in self._tools and self._tools[call.name].waits(call.input)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agent.deadline import Deadline
 from agent.errors import ModelError, ModelThrottledError, ModelUnavailableError
 from agent.messages import Block, Message, assistant_text, has_tool_results, user_text
-from agent.ports import Journal, Model, ModelReply, ModelRequest
+from agent.ports import Journal, Model, ModelReply, ModelRequest, TextListener
 
 _TAKEN_OVER = "(Another model goes on from here.)"
 _GO_ON = "Go on with the question."
@@ -30,15 +30,17 @@ class Fallback:
         """The model that is asked next."""
         return self._models[0].model_id
 
-    def converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+    def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer of the first model that gives one. Raises what the last one raises."""
         while True:
             model = self._models[0]
             try:
-                return model.converse(replace(request, messages=self._own(request.messages)), deadline)
+                return model.converse(replace(request, messages=self._own(request.messages)), deadline, listener)
             except (ModelThrottledError, ModelUnavailableError, ModelError) as error:
                 if len(self._models) == 1 or deadline.left() <= 0:
                     raise
+                if listener:
+                    listener.void()
                 self._journal.warning(
                     "another model is asked",
                     model=model.model_id.rpartition("/")[2],

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.deadline import Deadline
-from agent.errors import OutOfTimeError, PromptTooLongError
+from agent.errors import AgentError, OutOfTimeError, PromptTooLongError
 from agent.messages import (
     Message,
     Usage,
@@ -25,11 +25,12 @@ from agent.messages import (
     visible_text,
     with_sentence,
 )
-from agent.ports import Decision, Model, ModelReply, ModelRequest, ToolCall, ToolRecord
+from agent.ports import Decision, Listener, Model, ModelReply, ModelRequest, ToolCall, ToolRecord
 from agent.tooling.tool import ToolContext
 from agent.tooling.toolbox import Toolbox
 from agent.turn.end_notes import BLOCKING, ending, joined
 from agent.turn.model_reply import can_wait, clean_reply, fingerprint
+from agent.turn.outcome import Outcome
 
 CONCLUDE = "[This was the last tool use that is possible. Answer now with what you have; no more tools can be run.]"
 NUDGE = "[Your last answer was empty or malformed. Answer again.]"
@@ -52,20 +53,6 @@ class Limits(msgspec.Struct, frozen=True):
     is_of_the_day: bool = False
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    """How a turn ended. `messages` begin with the question and end with the answer; `blocked`: a guardrail stopped it."""
-
-    messages: list[Message]
-    answer: str
-    stop_reason: str
-    steps: int
-    usage: Usage
-    model_id: str
-    tool_records: list[ToolRecord]
-    blocked: bool
-    waiting: Sequence[ToolCall] = ()  # tool uses that need a person's yes; the messages then end with these
-
-
 @dataclass
 class Turn:
     """One turn under way. `messages` begin with its question; `history` holds the turns before it, oldest first."""
@@ -82,6 +69,7 @@ class Turn:
     before_side_effects: Callable[[Sequence[Message]], None]
     after_tool_use: Callable[[ToolRecord], None]
     decisions: Mapping[str, Decision] = field(default_factory=dict)
+    listener: Listener | None = None
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
     model_id: str = ""
@@ -111,6 +99,10 @@ class Turn:
                 out_of_time = isinstance(error, OutOfTimeError)
                 return self._stopped("deadline" if out_of_time else "model_context_window_exceeded")
             message, calls = clean_reply(reply.content, self.seen_ids)
+            again = self._deserves_another_try(reply.stop_reason, message, calls)
+            if self.listener:
+                counts = message and not (again or reply.stop_reason in BLOCKING)
+                self.listener.end(visible_text(message) if message and counts else "")
             if message and calls and reply.stop_reason in _RUNS_TOOLS:
                 reached = near or self._limit_reached(calls=1)
                 if reached:
@@ -119,7 +111,7 @@ class Turn:
                 if waiting and can_wait(calls):
                     return self._waiting(message, waiting)
                 self._run_tools(message, calls)
-            elif self._deserves_another_try(reply.stop_reason, message, calls):
+            elif again:
                 self._nudged = len(self.messages) - 1, self.messages[-1]
                 self.messages[-1] = with_sentence(self.messages[-1], NUDGE)
             else:
@@ -144,12 +136,17 @@ class Turn:
             messages = [*itertools.chain.from_iterable(self.history), *self.messages]
             if sentence:
                 messages[-1] = with_sentence(messages[-1], sentence)
-            began = self.deadline.left()
+            began, request = self.deadline.left(), ModelRequest(self.system, messages, self.toolbox.specs)
+            if self.listener:
+                self.listener.begin(self.steps + 1)
             try:
-                reply = self.model.converse(ModelRequest(self.system, messages, self.toolbox.specs), self.deadline)
-            except PromptTooLongError:
+                reply = self.model.converse(request, self.deadline, self.listener)
+            except AgentError as error:
+                if self.listener:
+                    self.listener.end("")
                 # reasoning may be sent only behind the very messages that it came from, and must be sent within its turn
-                if not self.history or any(map(has_reasoning, self.messages)):
+                is_too_long = isinstance(error, PromptTooLongError)
+                if not is_too_long or not self.history or any(map(has_reasoning, self.messages)):
                     raise
                 self.history = self.history[(len(self.history) + 1) // 2 :]
                 continue
@@ -167,6 +164,8 @@ class Turn:
         calls = [ToolCall(use["toolUseId"], use["name"], use["input"]) for use in tool_uses(message)]
         if calls:
             self.messages = before
+            if self.listener:
+                self.listener.begin(self.steps)
             self._run_tools(message, calls, is_written=True)
         elif message["role"] == "assistant":  # an item that was edited by hand
             self.messages = [*self.messages, user_text("Go on.")]
@@ -177,7 +176,7 @@ class Turn:
             self.before_side_effects(asked)
         # what a model call takes is kept back, so that the model can still conclude from the results
         deadline = self.deadline.earlier(self._longest)
-        records = self.toolbox.run(calls, deadline, self.make_context, self._refusals(calls))
+        records = self.toolbox.run(calls, deadline, self.make_context, self._refusals(calls), self.listener)
         for record, call in zip(records, calls, strict=True):
             self.after_tool_use(record)
             if record.status == "error" and record.error != "not_run":

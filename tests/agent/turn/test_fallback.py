@@ -18,7 +18,7 @@ from agent.errors import (
 from agent.messages import Block, user_text
 from agent.ports import ModelRequest
 from agent.turn.fallback import Fallback
-from agent.turn.loop import Outcome
+from agent.turn.outcome import Outcome
 from tests.agent.turn.turns import make_turn, spy
 from tests.fakes import FABLE, FakeClock, FakeJournal, FakeModel, asks, reply, thought, use
 

@@ -6,7 +6,8 @@ import pytest
 
 from agent.errors import OutOfTimeError
 from agent.ports import ModelReply
-from agent.turn.loop import CONCLUDE, Limits, Outcome
+from agent.turn.loop import CONCLUDE, Limits
+from agent.turn.outcome import Outcome
 from tests.agent.turn.turns import Notes, ask_again, make_turn, spy
 from tests.fakes import FakeClock, FakeModel, asks, reply, use
 

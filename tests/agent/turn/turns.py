@@ -1,7 +1,8 @@
 """A turn with fakes around it, and a few tools to run in it."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -11,9 +12,11 @@ from agent.messages import Message, user_text
 from agent.ports import BLOCKED, DONE, Model, StoredTurn, ToolCall, ToolRecord
 from agent.tooling.tool import Tool, ToolContext, tool
 from agent.tooling.toolbox import Toolbox, ToolLimits
-from agent.turn.loop import Limits, Outcome, Turn
+from agent.turn.loop import Limits, Turn
 from agent.turn.model_reply import clean_reply
-from tests.fakes import FakeModel, reply
+from agent.turn.outcome import Outcome
+from agent.turn.telling import Telling
+from tests.fakes import FakeModel, Heard, reply
 
 SECRET = "secret of arn:aws:iam::123456789012:role/x"  # what the text of a foreign error may hold
 
@@ -34,6 +37,19 @@ def boom() -> str:
 def refuse() -> str:
     """Fail with a reason."""
     raise ToolError("The shop is closed.")
+
+
+_heard: list[Heard] = []  # what is heard of the turns of a test that is run streamed
+
+
+@contextmanager
+def streamed() -> Iterator[None]:
+    """Within the context, every turn has a listener."""
+    _heard.append(Heard())
+    try:
+        yield
+    finally:
+        _heard.clear()
 
 
 @dataclass
@@ -89,6 +105,7 @@ def make_turn(
         make_context=tool_context,
         before_side_effects=write_down or (lambda messages: notes.written.append(list(messages))),
         after_tool_use=notes.records.append,
+        listener=Telling(_heard[0]) if _heard else None,
     )
 
 

@@ -26,7 +26,7 @@ from agent.errors import (
     PromptTooLongError,
 )
 from agent.messages import Message, Usage, clean_text, tool_uses
-from agent.ports import ModelReply, ModelRequest
+from agent.ports import ModelReply, ModelRequest, TextListener
 
 ATTEMPTS = 3
 _FIRST_PAUSE = 0.5  # seconds; doubled, with jitter
@@ -86,7 +86,7 @@ class BedrockModel:
             part in model_id for part in ("meta.", "mistral.", ":application-inference-profile/")
         )
 
-    def converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+    def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
         parameters = {**self._fixed, "messages": self._messages(request.messages)}
         if request.system.strip():

@@ -24,7 +24,7 @@ from agent.adapters.openai.stream import gather
 from agent.deadline import Deadline, start
 from agent.errors import MisconfiguredError, ModelUnavailableError, OutOfTimeError
 from agent.messages import Usage
-from agent.ports import ModelReply, ModelRequest
+from agent.ports import ModelReply, ModelRequest, TextListener
 
 _CONNECT_TIMEOUT = 3.0  # seconds
 _READ_TIMEOUT = 890.0  # seconds; each call has a shorter one, what is left of its turn
@@ -68,7 +68,7 @@ class OpenAIModel:
             proxies=get_environ_proxies(self._url),
         )
 
-    def converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+    def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
         parameters = {**self._fixed, **parameters_of(request)}
         mended: set[str] = set()

@@ -13,7 +13,7 @@ from agent.adapters.react.reading import Reading, read
 from agent.deadline import Deadline
 from agent.errors import ModelError, OutOfTimeError, PromptTooLongError
 from agent.messages import Block, Message, assistant_text, clean_text, has_tool_results, tool_uses, unique_id, user_text
-from agent.ports import Model, ModelReply, ModelRequest
+from agent.ports import Model, ModelReply, ModelRequest, TextListener
 
 _ENDED = ("end_turn", "stop_sequence", "tool_use")  # the model said all that it meant to say
 _CUT = ("max_tokens", "model_context_window_exceeded")
@@ -32,7 +32,7 @@ class ReActModel:
         self._model = model
         self._stop_sequences: Sequence[str] = STOP_SEQUENCES
 
-    def converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+    def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
         if not (request.tools or any(tool_uses(m) or has_tool_results(m) for m in request.messages)):
             return self._model.converse(request, deadline)

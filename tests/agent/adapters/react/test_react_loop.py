@@ -15,7 +15,8 @@ from agent.messages import Message
 from agent.ports import Model, ModelReply
 from agent.tooling.tool import Tool, tool
 from agent.tooling.toolbox import ToolLimits
-from agent.turn.loop import CONCLUDE, Limits, Outcome
+from agent.turn.loop import CONCLUDE, Limits
+from agent.turn.outcome import Outcome
 from local.bedrock.script import ScriptedModel
 from local.bedrock.server import BedrockServer
 from tests.agent.turn.turns import Notes, boom, echo, make_turn, refuse, spy

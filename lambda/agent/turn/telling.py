@@ -1,0 +1,115 @@
+"""What a listener hears of a turn while it runs: of each reply the text that a person will be shown, as soon as that is sure.
+
+Thinking tags are held back, and so is white space that may be the end: what was told is always the beginning of
+`visible_text`, or taken back at the end.
+"""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from agent.messages import clean_text
+from agent.ports import ToolCall, ToolRecord
+
+_OPENS, _CLOSES = "<thinking>", "</thinking>"
+_LONGEST_HELD = 1_000  # characters; a model that writes nothing but blanks must not be searched again and again
+
+
+class Telling:
+    """The Listener that tells of one turn by events: `send` gets their names and data, as README.md has them."""
+
+    def __init__(
+        self, send: Callable[[str, dict[str, Any]], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.first_text: float | None = None
+        self._send, self._clock, self._began = send, clock, clock()
+        self._lock = threading.Lock()
+        self._step, self._ended = 0, True
+        self._told, self._digest = 0, hashlib.sha256()
+        self._forget()
+
+    def start(self, session_id: str, request_id: str, turn: int) -> None:
+        """The turn is reserved."""
+        self._send("start", {"session_id": session_id, "request_id": request_id, "turn": turn})
+
+    def begin(self, step: int) -> None:
+        """The model is called for this step, or tools are run that it asked for."""
+        with self._lock:
+            self._step, self._ended = step, False
+            self._forget()
+
+    def text(self, text: str) -> None:
+        """The model wrote this. After `end`, when it comes from a thread that was left behind, it is dropped."""
+        with self._lock:
+            if not self._ended:
+                self._held += text
+                self._tell(self._sure())
+
+    def void(self) -> None:
+        """All that was written so far does not count."""
+        with self._lock:
+            if self._told and not self._ended:
+                self._send("void", {"step": self._step})
+            self._forget()
+
+    def end(self, said: str) -> None:
+        """The reply is whole, and this is what counts of it: the rest is told, or what was told is taken back."""
+        with self._lock:
+            self._ended = True
+            if self._digest.digest() != hashlib.sha256(said[: self._told].encode()).digest():
+                self._send("void", {"step": self._step})
+                self._told = 0
+            self._tell(said[self._told :])
+
+    def tool_use(self, call: ToolCall) -> None:
+        """A tool begins to run."""
+        self._send("tool_use", {"step": self._step, "tool_use_id": call.tool_use_id, "name": call.name})
+
+    def tool_result(self, record: ToolRecord) -> None:
+        """A tool use was answered."""
+        told = {"step": self._step, "tool_use_id": record.tool_use_id, "name": record.name, "status": record.status}
+        self._send("tool_result", told | {"milliseconds": record.milliseconds})
+
+    def _forget(self) -> None:
+        self._held, self._hides, self._begins, self._gap = "", False, True, ""
+        self._told, self._digest = 0, hashlib.sha256()
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self.first_text = self._clock() - self._began if self.first_text is None else self.first_text
+            self._told += len(text)
+            self._digest.update(text.encode())
+            self._send("text", {"step": self._step, "text": text})
+
+    def _sure(self) -> str:
+        """What of the held text can be told now."""
+        sure = ""
+        while True:
+            if self._hides:
+                _, closes, after = self._held.partition(_CLOSES)
+                if not closes:
+                    self._held = self._held[1 - len(_CLOSES) :]
+                    return sure
+                self._held, self._hides, self._begins = after, False, True
+            before, opens, after = self._held.partition(_OPENS)
+            if self._begins:
+                before = before.lstrip()
+            if self._begins and before:
+                before, self._gap, self._begins = self._gap + before, "", False
+            end = len(before.rstrip()) if opens else _sure_until(before)
+            end = end if len(before) - end < _LONGEST_HELD else len(before)
+            sure = clean_text(sure + before[:end])
+            if not opens:
+                self._held = before[end:]
+                return sure
+            self._held, self._hides, self._gap = after, True, before[end:] or self._gap
+
+
+def _sure_until(text: str) -> int:
+    """Where the end of a text begins that more may change: white space, the beginning of a tag, half of a character."""
+    tag = text.rfind("<", 1 - len(_OPENS))
+    end = text[:tag] if tag >= 0 and _OPENS.startswith(text[tag:]) else text
+    end = end[:-1] if "\ud800" <= end[-1:] <= "\udbff" else end
+    return len(end.rstrip())
