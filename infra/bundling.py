@@ -38,12 +38,7 @@ def function_bundle(
     Raises ConfigError for a tool that there is no module of, and for pyc=require without a Python to compile.
     """
     here = config.bundle_for == "machine"
-    tools = [source / "agent" / "tools" / f"{module}.py" for module in config.tools or ()]
-    for tool in tools:
-        if not tool.is_file():
-            raise ConfigError(
-                "tools", ",".join(config.tools or ()), f"without {tool.stem}: there is no such tool module"
-            )
+    tools = offered_modules(config.tools, source)
     return Bundle(
         source=source,
         locks=(RUNTIME_LOCK, *filter(Path.is_file, [tool.with_suffix(".lock") for tool in tools])),
@@ -53,6 +48,27 @@ def function_bundle(
         # Compiled by another version, the files would only be ballast here.
         compiler=None if here or config.pyc == "off" else _compiler(config.pyc, find),
     )
+
+
+def offered_modules(chosen: tuple[str, ...] | None, source: Path = SOURCE) -> list[Path]:
+    """The files of the tool modules that the function will offer.
+
+    Raises ConfigError for a name that no module has or two have.
+    """
+    users, shipped = (
+        {path.stem: path for path in sorted((source / folder / "tools").glob("[!._]*.py"))}
+        for folder in ("my_agent", "agent")
+    )
+    asked = ("*",) if chosen is None else chosen
+    names = dict.fromkeys(each for name in asked for each in (users if name == "*" else [name]))
+    for name in names:
+        if name not in users and name not in shipped:
+            raise ConfigError("tools", ",".join(asked), f"without {name}: there is no such tool module")
+        if name in users and name in shipped:
+            raise ConfigError(
+                "tools", ",".join(asked), f"without {name}: one of yours and one that ships are called so"
+            )
+    return [users.get(name) or shipped[name] for name in names]
 
 
 def function_code(stack: cdk.Stack, bundle: Bundle) -> lambda_.Code:

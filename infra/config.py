@@ -79,7 +79,7 @@ class Config:
     tools: tuple[str, ...] | None = setting(
         None,
         optional(values.TOOLS, empty_is_null=False),
-        "tool modules; null for all but the opt-in ones, empty for none",
+        "tool modules, * for all of your own; null means *, empty none",
     )
     tool_timeout_seconds: float = setting(20, number(0.1, 900), "time of one tool use")
     tool_result_max_chars: int = setting(20_000, whole(100, 1_000_000), "length of one tool result")

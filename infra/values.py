@@ -23,7 +23,7 @@ GUARDRAIL_VERSION = matching("DRAFT|[1-9][0-9]{0,7}", "DRAFT or a version number
 URL = matching("https?://[^ ]+", "an address")
 HTTPS_URL = matching("https://[^ ]+", "an https address")
 SECRET = arn("secretsmanager", "a secret's name or ARN", "[A-Za-z0-9/_+=.@-]{1,512}")
-TOOLS = list_of("[a-z_][a-z0-9_]*", "names of tool modules with commas between them")
+TOOLS = list_of(r"\*|[A-Za-z][A-Za-z0-9_]*", "names of tool modules with commas between them")
 # As the function's log names a caller.
 CALLERS = list_of("[0-9a-f]{32}", "hashes of callers, as the log has them, with commas between them")
 ORIGINS = list_of("https?://[A-Za-z0-9.-]+(:[0-9]+)?", "origins such as https://example.com with commas between them")

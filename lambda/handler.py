@@ -18,18 +18,20 @@ from agent.adapters.dynamodb.store import DynamoDBStore
 from agent.adapters.journal import PowertoolsJournal
 from agent.edge.entrance import App, Entrance
 from agent.edge.function import Function, attempt
+from agent.errors import MisconfiguredError
 from agent.ports import Model
 from agent.sessions.sessions import Sessions
 from agent.settings import Settings
+from agent.tooling.offered import load_tools
 from agent.tooling.toolbox import Toolbox, ToolLimits
-from agent.tools import load_tools
 from agent.turn.loop import Limits
 
+_OWN = Path(__file__).parent / "my_agent"
 _MODEL_READ = 890.0  # seconds; the turn's deadline bounds a model call long before
 
 
-def build(settings: Settings, local_key: str, logger: Logger, metrics: Metrics) -> App:
-    """The app with these settings; `local_key` is an API key for a laptop, where no secret is named.
+def build(settings: Settings, own: Path, local_key: str, logger: Logger, metrics: Metrics) -> App:
+    """The app with these settings and the user's folder; `local_key` is an API key for a laptop, where no secret is named.
 
     Raises MisconfiguredError, whose detail says what to fix.
     """
@@ -41,10 +43,10 @@ def build(settings: Settings, local_key: str, logger: Logger, metrics: Metrics) 
     sessions = Sessions(
         models=_models(settings, local_key, session),
         store=DynamoDBStore(dynamodb, settings.table_name),
-        toolbox=Toolbox(load_tools(settings.tools), tool_limits),
+        toolbox=Toolbox(load_tools(settings.tools, own), tool_limits),
         journal=PowertoolsJournal(logger, metrics, settings.log_content),
         logger=logging.getLogger(logger.name),
-        system=(Path(__file__).parent / "agent" / "system_prompt.md").read_text(encoding="utf-8"),
+        system=_system_prompt(own, logger),
         limits=Limits(settings.max_steps, settings.turn_token_limit),
         pairs=settings.history_pairs,
         ttl_seconds=settings.session_ttl_days * 24 * 60 * 60,
@@ -55,6 +57,18 @@ def build(settings: Settings, local_key: str, logger: Logger, metrics: Metrics) 
         history_tokens=settings.history_tokens,
     )
     return App(settings, sessions)
+
+
+def _system_prompt(own: Path, logger: Logger) -> str:
+    file = own / "system_prompt.md"
+    try:
+        text = file.read_text(encoding="utf-8-sig") if file.is_file() else ""
+    except UnicodeDecodeError as error:
+        raise MisconfiguredError(detail=f"{own.name}/{file.name} must be UTF-8: {error}.") from error
+    if not text.strip():
+        logger.warning(f"no system prompt: {own.name}/{file.name} is missing or blank")
+        return ""
+    return text
 
 
 def _models(settings: Settings, local_key: str, session: Session) -> list[Model]:
@@ -91,8 +105,11 @@ def _models(settings: Settings, local_key: str, session: Session) -> list[Model]
     return models
 
 
-def start(environment: Mapping[str, str]) -> Function:
-    """The function with this environment. Never raises: a bad setting is logged here, and answers every event."""
+def start(environment: Mapping[str, str], own: Path = _OWN) -> Function:
+    """The function with this environment, and the user's folder, which lies in one of sys.path.
+
+    Never raises: a bad setting is logged here, and answers every event.
+    """
     service = environment.get("POWERTOOLS_SERVICE_NAME") or "agent"
     settings, failure = attempt(lambda: Settings.from_environment(environment))
     # a bad level is among the settings, and must not keep its own log line from being written
@@ -101,7 +118,7 @@ def start(environment: Mapping[str, str]) -> Function:
     journal = PowertoolsJournal(logger, metrics, log_content=False)
     app: App | None = None
     if settings:
-        app, failure = attempt(lambda: build(settings, environment.get("OPENAI_API_KEY", ""), logger, metrics))
+        app, failure = attempt(lambda: build(settings, own, environment.get("OPENAI_API_KEY", ""), logger, metrics))
     if failure:
         journal.failure(failure, environment.get("MODEL_ID", ""), request_id="")
     return Function(Entrance(app, failure), journal)

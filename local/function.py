@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Self
 
 LAMBDA = Path(__file__).parent.parent / "lambda"
+OWN = LAMBDA / "my_agent"  # the user's
 
 
 @dataclass(frozen=True)

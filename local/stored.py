@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local.function import importable
+from local.function import OWN, importable
 from local.problem import ProblemError
 from local.screen import Screen
 from local.session_table import Item, stored_items
@@ -44,13 +44,13 @@ def replay_stored(
     with _recordings(source) as found:
         from agent.errors import MisconfiguredError
         from agent.settings import Settings
-        from agent.tools import load_tools
+        from agent.tooling.offered import load_tools
         from local.replay import replay
         from local.replay_report import as_json, show
 
         try:
             settings = Settings.from_environment(os.environ)
-            tools = load_tools(settings.tools)
+            tools = load_tools(settings.tools, OWN)
         except MisconfiguredError as error:
             raise ProblemError(error.detail or error.message) from error
         replayed = [replay(each, tools, settings, run_side_effects=run_side_effects) for each in found]

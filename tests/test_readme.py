@@ -76,7 +76,9 @@ def test_the_settings_table_tells_the_defaults() -> None:
 
 
 def shown(value: object) -> str:
-    return "unset" if value in (None, (), "", {}) else str(value).lower()
+    if value in (None, (), "", {}):
+        return "unset"
+    return ",".join(value) if isinstance(value, tuple) else str(value).lower()
 
 
 def test_the_settings_table_tells_what_is_allowed() -> None:
@@ -161,9 +163,8 @@ def test_every_link_within_leads_somewhere(text: str) -> None:
 def offices() -> Tool[..., Any]:
     """The tool that the README shows, made from its very lines."""
     module = ModuleType("offices")
-    exec(compile(code_after("Write `lambda/agent/tools/offices.py`"), "README.md", "exec"), module.__dict__)
-    [made] = module.TOOLS
-    assert isinstance(made, Tool)
+    exec(compile(code_after("Write `lambda/my_agent/tools/offices.py`"), "README.md", "exec"), module.__dict__)
+    [made] = [each for each in vars(module).values() if isinstance(each, Tool)]
     return made
 
 
@@ -180,8 +181,8 @@ def test_the_tool_of_the_readme_answers_a_call(offices: Tool[..., Any]) -> None:
 
 
 def test_the_tool_of_the_readme_takes_ten_lines() -> None:
-    file = code_after("Write `lambda/agent/tools/offices.py`")
-    assert len([line for line in file.splitlines() if line.strip()]) + 1 <= 10
+    file = code_after("Write `lambda/my_agent/tools/offices.py`")
+    assert len([line for line in file.splitlines() if line.strip()]) <= 10
 
 
 def test_every_dependency_has_its_reason() -> None:

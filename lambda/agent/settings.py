@@ -22,7 +22,7 @@ class Settings(msgspec.Struct, frozen=True):
     temperature: float | None
     top_p: float | None
     turn_token_limit: int | None
-    tools: tuple[str, ...] | None  # None: all but the opt-in ones
+    tools: tuple[str, ...]
     tool_timeout_seconds: float
     tool_result_max_chars: int
     max_tool_uses_per_step: int
@@ -62,7 +62,7 @@ class Settings(msgspec.Struct, frozen=True):
             temperature=read.optional_number("TEMPERATURE", 0, 1),
             top_p=read.optional_number("TOP_P", 0, 1),
             turn_token_limit=read.optional_integer("TURN_TOKEN_LIMIT", 1, 1_000_000_000),
-            tools=read.names("TOOLS"),
+            tools=read.names("TOOLS", ("*",)),
             tool_timeout_seconds=read.number("TOOL_TIMEOUT_SECONDS", 20, 0.001, 900),
             tool_result_max_chars=read.integer("TOOL_RESULT_MAX_CHARS", 20_000, 1, 10_000_000),
             max_tool_uses_per_step=read.integer("MAX_TOOL_USES_PER_STEP", 32, 1, 1000),
@@ -70,14 +70,14 @@ class Settings(msgspec.Struct, frozen=True):
             session_ttl_days=read.integer("SESSION_TTL_DAYS", 30, 1, 36_500),
             http_timeout_seconds=read.number("HTTP_TIMEOUT_SECONDS", 28, 0.1, 900),
             caller_identity=read.choice("CALLER_IDENTITY", "session", ("session", "role")),
-            cors_origins=read.names("CORS_ORIGINS") or (),
+            cors_origins=read.names("CORS_ORIGINS"),
             log_content=read.choice("LOG_CONTENT", "false", ("false", "true")) == "true",
             guardrail_id=read.optional_text("GUARDRAIL_ID"),
             guardrail_version=read.optional_text("GUARDRAIL_VERSION"),
-            fallback_model_ids=read.names("FALLBACK_MODEL_IDS") or (),
+            fallback_model_ids=read.names("FALLBACK_MODEL_IDS"),
             model_request_fields=read.json_object("MODEL_REQUEST_FIELDS"),
             caller_daily_tokens=read.optional_integer("CALLER_DAILY_TOKENS", 1, 1_000_000_000_000_000),
-            approvers=read.names("APPROVERS") or (),
+            approvers=read.names("APPROVERS"),
             approval_ttl_seconds=read.integer("APPROVAL_TTL_SECONDS", 86_400, 1, 31_536_000),
             history_tokens=read.optional_integer("HISTORY_TOKENS", 1, 1_000_000_000),
             prompt_caching=read.choice("PROMPT_CACHING", "off", ("off", "auto")),
@@ -203,10 +203,10 @@ class _Reader(msgspec.Struct, frozen=True):
             raise _wrong(name, text, "a JSON object")
         return value
 
-    def names(self, name: str) -> tuple[str, ...] | None:
+    def names(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         text = self.environment.get(name)
         if text is None:
-            return None
+            return default
         return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 

@@ -54,7 +54,11 @@ def _place(module: str) -> str:
     return next((package for package in _PACKAGES if module == package or module.startswith(package + ".")), module)
 
 
-_MODULES = [(module, path) for module, path in _modules(_LAMBDA) if module != "agent"]
+_MODULES = [
+    (module, path)
+    for module, path in _modules(_LAMBDA)
+    if module != "agent" and not module.startswith("my_agent.")  # which is the user's
+]
 
 
 @pytest.mark.parametrize(("module", "path"), _MODULES, ids=[module for module, _ in _MODULES])
@@ -83,6 +87,11 @@ def test_only_adapters_import_aws_and_only_the_handler_the_environment(module: s
     assert not roots & {"local", "infra", "tests"}
     if _place(module) not in ("agent.tools", "agent.adapters"):
         assert not roots & _BEYOND_STANDARD["agent.adapters"]
+
+
+@pytest.mark.parametrize(("module", "path"), _MODULES, ids=[module for module, _ in _MODULES])
+def test_the_engine_knows_the_users_folder_only_as_a_path(module: str, path: Path) -> None:
+    assert not {name for name in _imports(path) if name.split(".")[0] == "my_agent"}
 
 
 def test_the_package_itself_imports_nothing() -> None:

@@ -19,7 +19,7 @@ _DEFAULTS: dict[str, Any] = {
     "TEMPERATURE": None,
     "TOP_P": None,
     "TURN_TOKEN_LIMIT": None,
-    "TOOLS": None,
+    "TOOLS": ("*",),
     "TOOL_TIMEOUT_SECONDS": 20,
     "TOOL_RESULT_MAX_CHARS": 20_000,
     "MAX_TOOL_USES_PER_STEP": 32,

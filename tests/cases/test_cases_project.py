@@ -7,19 +7,22 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from agent.tools import OPT_IN
+from agent.tooling.offered import load_tools
 from local.bedrock.reply import Reply
 from local.offline import model as offline
-from tests.agent.edge.whole_function import Whole, unique
+from tests.agent.edge.whole_function import TRIAL, Whole, unique
+from tests.cases.functions import offering
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "lambda").rglob("*.py"))
+REACHING = {"shell", "tickets", "web_search"}  # these reach outside where someone chose them
 SOURCES = [*SHIPPED, *sorted((ROOT / "local").rglob("*.py")), *sorted((ROOT / "infra").glob("*.py"))]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
@@ -54,7 +57,7 @@ def test_no_text_is_ever_run_as_code_or_as_a_command(path: Path) -> None:
     }
     assert not imports(path) & {"pickle", "marshal", "shelve", "sympy"}
     assert "shell=True" not in path.read_text(encoding="utf-8")
-    if path in SHIPPED and path.stem not in OPT_IN:  # those reach outside where someone chose them
+    if path in SHIPPED and path.stem not in REACHING:
         assert not imports(path) & {"subprocess", "ctypes", "socket", "urllib.request", "http.client"}
 
 
@@ -89,23 +92,29 @@ def test_a_calculation_that_would_never_end_or_do_harm_is_answered_at_once(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def calculating(whole: Whole) -> Iterator[Whole]:
+    with offering(whole, *load_tools(("*", "calculator"), TRIAL)) as function:
+        yield function
+
+
 @pytest.mark.parametrize("bomb", BOMBS[:-1], ids=lambda bomb: bomb[:20])
-def test_a_tool_that_is_given_such_a_text_refuses_it_at_once(whole: Whole, bomb: str) -> None:
+def test_a_tool_that_is_given_such_a_text_refuses_it_at_once(calculating: Whole, bomb: str) -> None:
     uses = [
         {"name": "sine", "input": {"x": bomb}},
         {"name": "divide_numbers", "input": {"x": 1, "y": 1e-320}},
         {"name": "calculate", "input": {"formula": bomb}},
     ]
-    whole.play({"tool_use": uses}, {"text": "no"})
+    calculating.play({"tool_use": uses}, {"text": "no"})
     began = time.monotonic()
-    answer = whole.direct(session_id=unique())
+    answer = calculating.direct(session_id=unique())
     assert [each["status"] for each in answer["tool_uses"]] == ["error"] * 3
     assert time.monotonic() - began < 5
 
 
 def test_what_lies_at_the_bundles_root_shadows_no_standard_module() -> None:
     names = {path.stem for path in (ROOT / "lambda").iterdir() if path.stem != "__pycache__"}
-    assert names == {"handler", "agent"}
+    assert names == {"handler", "agent", "my_agent"}
     assert not names & sys.stdlib_module_names
 
 

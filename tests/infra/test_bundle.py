@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.tooling.offered import modules_in
 from infra.bundle import Bundle
-from infra.bundling import SERVICES, function_bundle, made
+from infra.bundling import SERVICES, SOURCE, function_bundle, made, offered_modules
 from infra.choices import ConfigError
 from infra.compiler import BundleError, Compiler, compile_tree, find_compiler
 from infra.context import from_context
@@ -22,22 +23,42 @@ MEGABYTE = 1_000_000
 THIS_PYTHON = Compiler(sys.executable, platform.python_version())
 
 
-def test_the_lock_of_a_tool_goes_along_where_the_tool_is_chosen(tmp_path: Path) -> None:
-    tools = tmp_path / "agent" / "tools"
-    tools.mkdir(parents=True)
-    for name in ("invoices.py", "invoices.lock", "fortune.py"):
-        (tools / name).write_text("")
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A function's folder with tool modules of both kinds, some of them locked."""
+    modules = {"agent": ["search.py", "search.lock"], "my_agent": ["invoices.py", "invoices.lock", "b.py", "_c.py"]}
+    for folder, names in modules.items():
+        tools = tmp_path / folder / "tools"
+        tools.mkdir(parents=True)
+        for name in names:
+            (tools / name).write_text("")
+    return tmp_path
 
+
+def test_the_lock_of_a_tool_goes_along_where_the_tool_is_offered(source: Path) -> None:
     def locks(chosen: object) -> list[str]:
-        return [lock.name for lock in function_bundle(from_context(context(tools=chosen)), source=tmp_path).locks]
+        return [lock.name for lock in function_bundle(from_context(context(tools=chosen)), source=source).locks]
 
-    assert locks("invoices,fortune") == ["runtime.lock", "invoices.lock"]
-    assert locks("fortune") == locks(None) == ["runtime.lock"]
+    assert locks(None) == locks("*") == locks("b,invoices") == ["runtime.lock", "invoices.lock"]
+    assert locks("*,search") == ["runtime.lock", "invoices.lock", "search.lock"]
+    assert locks("b") == locks("") == ["runtime.lock"]
 
 
-def test_a_tool_that_there_is_no_module_of_stops_the_synth() -> None:
-    with pytest.raises(ConfigError, match=r"^tools is 'fortune,luck', but must be without luck: there is no such tool"):
-        function_bundle(from_context(context(tools="fortune,luck")))
+@pytest.mark.parametrize("chosen", ["b,luck", "luck,*"])
+def test_a_tool_that_there_is_no_module_of_stops_the_synth(source: Path, chosen: str) -> None:
+    with pytest.raises(ConfigError, match=r"but must be without luck: there is no such tool module$"):
+        function_bundle(from_context(context(tools=chosen)), source=source)
+
+
+def test_a_module_called_like_one_that_ships_stops_the_synth(source: Path) -> None:
+    (source / "my_agent" / "tools" / "search.py").write_text("")
+    with pytest.raises(ConfigError, match="without search: one of yours and one that ships are called so"):
+        function_bundle(from_context(context()), source=source)
+
+
+def test_the_deployment_offers_the_modules_that_the_function_does(source: Path) -> None:
+    assert [path.stem for path in offered_modules(("*",), source)] == modules_in(source / "my_agent" / "tools")
+    assert [path.stem for path in offered_modules(None)] == modules_in(SOURCE / "my_agent" / "tools")
 
 
 def test_compiled_files_are_made_stopped_for_or_left_out_as_chosen() -> None:
@@ -87,7 +108,7 @@ def test_the_bundle_is_small_the_same_each_time_and_holds_what_runs(tmp_path: Pa
     assert sizes["without .pyc"] <= 4 * MEGABYTE
     assert sizes["with .pyc"] <= 7 * MEGABYTE
     assert (len(sources) < len(files)) == (bundle.compiler is not None)
-    assert {"handler.py", "agent/system_prompt.md", "boto3/__init__.py", "msgspec/__init__.py"} <= sources
+    assert {"handler.py", "my_agent/system_prompt.md", "boto3/__init__.py", "msgspec/__init__.py"} <= sources
     kept = {name.split("/")[2] for name in files if name.startswith("botocore/data/") and name.count("/") > 2}
     assert kept == set(SERVICES)
     assert "botocore/data/endpoints.json" in files

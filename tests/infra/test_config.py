@@ -79,7 +79,7 @@ WRONG: list[tuple[str, object]] = [
     ("history_pairs", 1.5),
     ("temperature", "nan"),
     ("temperature", [0.5]),
-    ("tools", "Fortune"),
+    ("tools", "_shared"),
     ("tools", {"fortune": True}),
     ("http_timeout_seconds", 29),
     ("cors_origins", "*"),

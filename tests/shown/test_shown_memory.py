@@ -18,7 +18,7 @@ def test_a_name_is_forgotten_after_ten_other_turns() -> None:
 
 
 def test_a_name_is_remembered_for_nine_other_turns() -> None:
-    with local_stack(Choices(settings={"HISTORY_PAIRS": "10"})) as stack:
+    with local_stack(Choices(settings={"HISTORY_PAIRS": "10", "TOOLS": "calculator"})) as stack:
         questions = [_TOLD, *(f"What is {number} + {number}?" for number in range(1, 10)), _ASKED]
         answers = [stack.function.invoke({"question": each, "session_id": "s"})[0]["answer"] for each in questions]
         assert answers[-1] == "Your name is Taro."

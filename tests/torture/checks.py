@@ -10,7 +10,8 @@ from agent.turn.repair import INTERRUPTED, repair
 from local.bedrock.issued import Issued
 from local.bedrock.rules import violations
 from tests.torture.ground import CLAUDE, Session
-from tests.torture.letters import TOOLS, posted
+from tests.torture.letters import posted
+from tests.torture.postman.tools.letters import hang, post_and_die, post_letter
 from tests.torture.processes import Answer
 from tests.torture.witness import letters_known, questions
 
@@ -85,7 +86,7 @@ def _wrong(turn: StoredTurn) -> list[str]:
 
 
 def _refused(messages: list[Any]) -> list[str]:
-    request = {"messages": messages, "toolConfig": {"tools": [each.spec for each in TOOLS]}}
+    request = {"messages": messages, "toolConfig": {"tools": [each.spec for each in (post_letter, post_and_die, hang)]}}
     found = violations(CLAUDE, request, stream=False, issued=Issued())
     return [f"{each.rule}: {each.message}" for each in found if each.level == "error"]
 

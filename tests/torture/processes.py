@@ -84,7 +84,8 @@ class Worker:
     def __init__(self, environment: Mapping[str, str], log: Path, function: Path = FUNCTION) -> None:
         self._lock = threading.Lock()
         self._commands, theirs = socket.socketpair()
-        path = {"PYTHONPATH": f"{function}{os.pathsep}{ROOT}", "PATH": os.environ.get("PATH", "")}
+        folders = os.pathsep.join(map(str, (function, ROOT, Path(__file__).parent)))
+        path = {"PYTHONPATH": folders, "PATH": os.environ.get("PATH", "")}
         with theirs, log.open("ab") as out:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.torture.worker", str(theirs.fileno())],

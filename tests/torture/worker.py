@@ -20,6 +20,8 @@ from typing import Any
 from local.function import LambdaContext
 
 _real_time = time.time
+# a user's folder, in a folder that is on the path of this process
+_POSTMAN = Path(__file__).parent / "postman"
 
 
 class Clock:
@@ -66,9 +68,9 @@ def main() -> None:
     """Serves commands until the other end of the socket, whose number is the only argument, is closed."""
     commands = socket.socket(fileno=int(sys.argv[1]))
     time.time = clock = Clock()
-    _offer_letters()
     handler = importlib.import_module("handler")
-    folders = (str(Path(str(handler.__file__)).parent), str(Path(__file__).with_name("letters.py")))
+    function = handler.start(os.environ, _POSTMAN)
+    folders = (str(Path(str(handler.__file__)).parent), str(_POSTMAN))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who ended is seen by the end of its pipe
     commands.sendall(b"ready\n")
     while True:
@@ -82,7 +84,7 @@ def main() -> None:
             commands.close()
             command = json.loads(data)
             clock.ahead = command["ahead"]
-            _run(handler, command, folders, pipes[0])
+            _run(function, command, folders, pipes[0])
             if command["tidy"]:
                 return
             os._exit(0)
@@ -90,31 +92,23 @@ def main() -> None:
         commands.sendall(b"%d\n" % pid)
 
 
-def _offer_letters() -> None:
-    """What adding a tool is, without a file in the function's own folder: a module, and its name in the list."""
-    tools = importlib.import_module("agent.tools")
-    sys.modules["agent.tools.letters"] = importlib.import_module("tests.torture.letters")
-    tools.MODULES = (*tools.MODULES, "letters")  # type: ignore[attr-defined]
-
-
-def _run(handler: Any, command: dict[str, Any], folders: tuple[str, ...], pipe: int) -> None:
+def _run(function: Any, command: dict[str, Any], folders: tuple[str, ...], pipe: int) -> None:
     executioner = Executioner(folders, command["kill_at"]) if command["traced"] else None
     for each in command["events"]:
         context = LambdaContext(time.monotonic() + command["seconds"], each["invocation"])
         if executioner:
             executioner.begin()
-        answer = _answer(handler, each["event"], context)
+        answer = _answer(function, each["event"], context)
         if executioner:
             answer["instructions"] = executioner.end()
         os.write(pipe, json.dumps(answer).encode() + b"\n")
 
 
-def _answer(handler: Any, event: Any, context: LambdaContext) -> dict[str, Any]:
-    try:
-        return {"returned": handler.lambda_handler(event, context)}
-    except Exception as error:  # noqa: BLE001 - Lambda reports whatever a handler raises
-        known = {"code": getattr(error, "code", ""), "retry_after": getattr(error, "retry_after", None)}
-        return {"raised": type(error).__name__, **known}
+def _answer(function: Any, event: Any, context: LambdaContext) -> dict[str, Any]:
+    returned, error = function.answer(event, context)
+    if error is None:
+        return {"returned": returned}
+    return {"raised": type(error).__name__, "code": error.code, "retry_after": error.retry_after}
 
 
 if __name__ == "__main__":

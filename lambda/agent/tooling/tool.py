@@ -50,6 +50,9 @@ class Tool(Generic[P, R]):
     side_effects: bool
     needs_approval: bool | Callable[..., bool]
     timeout_seconds: float | None
+    # of the function under @tool: its module and first line; a tool made otherwise has neither
+    module: str = ""
+    line: int = 0
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -185,7 +188,9 @@ def _from_function(
         kw_only=True,
     )
     spec = _spec(name, inspect.getdoc(function) or "", schema)
-    return Tool(name, spec, function, arguments, names, context, side_effects, needs_approval, timeout_seconds)
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    place = (function.__module__, code.co_firstlineno if code else 0)
+    return Tool(name, spec, function, arguments, names, context, side_effects, needs_approval, timeout_seconds, *place)
 
 
 _Unset = msgspec.UnsetType

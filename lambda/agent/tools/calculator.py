@@ -247,4 +247,3 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {
     "max": (lambda *several: max(several), 1, _LONGEST),
     "factorial": (_factorial, 1, 1),
 }
-TOOLS = [calculate]

@@ -210,6 +210,3 @@ def _has_harmless_git(folder: Path) -> bool:
     configurations = [path for path in (git / "config", folder / ".gitconfig") if path.exists()]
     lines = [line.strip() for path in configurations for line in path.read_text(errors="replace").splitlines()]
     return git.is_dir() and all(not line or _HARMLESS.fullmatch(line) for line in lines)
-
-
-TOOLS = [run_bash]

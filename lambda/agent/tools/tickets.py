@@ -185,6 +185,3 @@ def _table(name: str) -> TableRecords:
     # every call may be repeated: a refund has its key
     config = Config(connect_timeout=1, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 2})
     return TableRecords(session.create_client("dynamodb", config=config), name)
-
-
-TOOLS = [ticket_status, lookup_invoice, refund_order]

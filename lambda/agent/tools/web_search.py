@@ -51,6 +51,3 @@ def _search(query: str, max_results: int, context: ToolContext) -> list[dict[str
 def _result(found: dict[str, Any]) -> dict[str, str]:
     texts = {ours: str(found.get(theirs) or "").strip() for ours, theirs in _NAMES.items()}
     return {name: text if len(text) <= (most := _LONGEST[name]) else text[:most] + "…" for name, text in texts.items()}
-
-
-TOOLS = [search_web]

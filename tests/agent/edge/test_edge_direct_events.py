@@ -13,7 +13,7 @@ from local.bedrock.reply import Reply, text_reply
 from tests.agent.edge.whole_function import Whole, unique
 from tests.fakes import FakeContext
 
-BIRTHDAY = {"tool_use": {"name": "read_fortune", "input": {"birthday": "1990-05-10"}}}
+SINE = {"tool_use": {"name": "sine", "input": {"x": 1}}}
 
 
 def refused(whole: Whole, event: object) -> dict[str, Any]:
@@ -27,9 +27,9 @@ def refused(whole: Whole, event: object) -> dict[str, Any]:
 
 
 def test_an_answer_has_what_the_contract_names(whole: Whole) -> None:
-    whole.play(BIRTHDAY, {"text": "大吉です"})
+    whole.play(SINE, {"text": "0.84です"})
     session = unique()
-    answer, error = whole.ask({"question": "1990年5月10日の運勢は？", "session_id": session, "unknown": {"a": 1}})
+    answer, error = whole.ask({"question": "1のサインは？", "session_id": session, "unknown": {"a": 1}})
     assert error is None
     assert json.loads(json.dumps(answer)) == answer
     assert set(answer) == {
@@ -42,9 +42,9 @@ def test_an_answer_has_what_the_contract_names(whole: Whole) -> None:
         "usage",
         "tool_uses",
     }
-    assert (answer["answer"], answer["session_id"], answer["turn"]) == ("大吉です", session, 1)
+    assert (answer["answer"], answer["session_id"], answer["turn"]) == ("0.84です", session, 1)
     assert (answer["stop_reason"], answer["steps"]) == ("end_turn", 2)
-    assert [(use["name"], use["status"]) for use in answer["tool_uses"]] == [("read_fortune", "success")]
+    assert [(use["name"], use["status"]) for use in answer["tool_uses"]] == [("sine", "success")]
     assert all(type(use["milliseconds"]) is int for use in answer["tool_uses"])
     tokens = {"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_write_input_tokens"}
     assert set(answer["usage"]) == tokens

@@ -15,8 +15,8 @@ from tests.agent.edge.whole_function import ENVIRONMENT, TABLE, Whole, function_
 from tests.fakes import CLAUDE
 
 QUESTION, INPUT, RESULT, ANSWER = "Q-MARKER", "INPUT-MARKER", "名前-INPUT-MARKER", "ANSWER-MARKER"
-SIGNATURE = {"name": INPUT, "department": "d", "title": "t", "email": "e@example.com"}
-USES = {"tool_use": [{"name": "create_signature", "input": SIGNATURE}, {"name": "nosuch_tool", "input": {"x": INPUT}}]}
+CARD = {"name": INPUT, "email": "e@example.com"}
+USES = {"tool_use": [{"name": "make_card", "input": CARD}, {"name": "nosuch_tool", "input": {"x": INPUT}}]}
 ARN = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/x"
 
 
@@ -57,7 +57,7 @@ def test_a_turn_is_one_line_and_each_tool_use_another(logged: Whole, capsys: pyt
     uses = [line for line in told if line.get("message") == "tool use"]
     (turn,) = [line for line in told if line.get("message") == "turn"]
     assert [(use["gen_ai.tool.name"], use["status"]) for use in uses] == [
-        ("create_signature", "success"),
+        ("make_card", "success"),
         ("nosuch_tool", "error"),
     ]
     for use in uses:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -23,6 +24,8 @@ from tests.agent.edge.gateway_events import checked
 from tests.fakes import CLAUDE, FakeContext
 
 TABLE = "sessions"
+# an agent of the tests' own: what the user's folder holds is not the engine's to know
+TRIAL = Path(__file__).parents[2] / "own" / "trial"
 ENVIRONMENT = {"MODEL_ID": CLAUDE, "TABLE_NAME": TABLE}
 _serial = itertools.count(1)
 
@@ -120,4 +123,4 @@ def running(**environment: str) -> Iterator[Whole]:
 def function_at(server: BedrockServer, **environment: str) -> Function:
     """A function that has this stand-in for Bedrock."""
     with mock.patch.dict(os.environ, AWS_ENDPOINT_URL_BEDROCK_RUNTIME=server.url):
-        return start({**ENVIRONMENT, **environment})
+        return start({**ENVIRONMENT, **environment}, TRIAL)

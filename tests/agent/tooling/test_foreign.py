@@ -4,14 +4,15 @@ import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from agent import tools
 from agent.errors import MisconfiguredError, ToolError
 from agent.tooling.foreign import adopted
+from agent.tooling.offered import load_tools
 from tests.agent.tooling.specs import KEYWORDS, judge_spec, keywords_of
 from tests.agent.turn.turns import SECRET, echo, run_tools, text_of
 from tests.fakes import use
@@ -290,15 +291,15 @@ def test_a_tool_may_be_adopted_with_side_effects_or_a_persons_yes() -> None:
 
 
 def module_with(monkeypatch: pytest.MonkeyPatch, *things: Any) -> None:
-    """Has the tool module `signature` hold these in its TOOLS."""
-    module = ModuleType("agent.tools.signature")
+    """Has the tool module `calculator` hold these in its TOOLS."""
+    module = ModuleType("agent.tools.calculator")
     module.__dict__["TOOLS"] = things
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
 
 def test_all_three_kinds_go_into_tools_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     module_with(monkeypatch, echo, LangChainTool(total), LlamaIndexTool(total))
-    assert [each.name for each in tools.load_tools(("signature",))] == ["echo", "add", "add"]
+    assert [each.name for each in load_tools(("calculator",), Path())] == ["echo", "add", "add"]
 
 
 @pytest.mark.parametrize(
@@ -316,6 +317,6 @@ def test_anything_else_in_tools_is_told_with_its_module(
 ) -> None:
     module_with(monkeypatch, echo, garbage)
     with pytest.raises(MisconfiguredError) as raised:
-        tools.load_tools(("signature",))
+        load_tools(("calculator",), Path())
     assert told in raised.value.detail
-    assert "agent/tools/signature.py" in raised.value.detail
+    assert "agent/tools/calculator.py" in raised.value.detail

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import botocore.session
@@ -12,8 +13,9 @@ from moto import mock_aws
 
 from agent.deadline import Deadline
 from agent.errors import ToolError
+from agent.tooling.offered import load_tools
 from agent.tooling.tool import ToolContext
-from agent.tools import load_tools, tickets
+from agent.tools import tickets
 from agent.tools.tickets import MemoryRecords, Record, Records, TableRecords, refund
 from infra.tool_needs import TOOL_NEEDS
 
@@ -134,8 +136,8 @@ def test_a_refund_that_makes_no_sense_is_refused(
 
 
 def test_only_reading_needs_no_approval() -> None:
-    assert [each.name for each in load_tools(("tickets",)) if each.needs_approval is True] == ["refund_order"]
-    assert [each.name for each in load_tools(("tickets",)) if each.side_effects] == ["refund_order"]
+    assert [each.name for each in load_tools(("tickets",), Path()) if each.needs_approval is True] == ["refund_order"]
+    assert [each.name for each in load_tools(("tickets",), Path()) if each.side_effects] == ["refund_order"]
     assert tickets.refund_order.waits({"order_id": "A-1001", "amount": 1, "reason": "a"})
 
 

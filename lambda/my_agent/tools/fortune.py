@@ -23,6 +23,3 @@ def read_fortune(birthday: Annotated[str, "date of birth, YYYY-MM-DD"]) -> dict[
         raise ToolError(f"{birthday} is not a date that exists (この日付は存在しません).") from None
     index = (born.year + born.month + born.day) % 5
     return {"fortune": _FORTUNES[index], "lucky_color": _COLORS[index], "lucky_number": _NUMBERS[index]}
-
-
-TOOLS = [read_fortune]

@@ -18,6 +18,3 @@ def create_signature(
     """Create an e-mail signature for an employee of the company."""
     rule = "-" * 32
     return "\n".join([rule, _COMPANY, f"{department} {title}", name, f"TEL: {_PHONE}", f"E-mail: {email}", rule])
-
-
-TOOLS = [create_signature]

@@ -28,6 +28,3 @@ def divide_numbers(x: Annotated[float, "dividend"], y: Annotated[float, "divisor
     if math.isinf(quotient):
         raise ToolError("The result is too large.")
     return quotient
-
-
-TOOLS = [sine, cosine, divide_numbers]
