@@ -89,9 +89,9 @@ class PowertoolsJournal:
             "milliseconds": round(seconds * 1000),
             "saved": answer.get("saved", True),
         }
-        times = {"Duration": seconds * 1000}
+        streamed: dict[str, float] = {}
         if first_text is not None:
-            times["TimeToFirstText"] = first_text * 1000
+            streamed["TimeToFirstText"] = first_text * 1000
             fields["milliseconds_to_first_text"] = round(first_text * 1000)
         if self._log_content:
             fields |= {"question": question, "answer": answer["answer"]}
@@ -106,7 +106,8 @@ class PowertoolsJournal:
             OutputTokens=usage["output_tokens"],
             CacheReadInputTokens=usage["cache_read_input_tokens"],
             CacheWriteInputTokens=usage["cache_write_input_tokens"],
-            **times,
+            Duration=seconds * 1000,
+            **streamed,
         )
 
     def begin(self, invocation: str) -> None:
