@@ -16,6 +16,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
+from local.debugger import CLOCK, breakpoints
+from local.function_log import FunctionLog
+from local.tracebacks import own_places
+
 LAMBDA = Path(__file__).parent.parent / "lambda"
 OWN = LAMBDA / "my_agent"  # the user's
 
@@ -49,6 +53,7 @@ def importable(root: Path = LAMBDA) -> Iterator[None]:
     writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     sys.path.insert(0, str(root))
     try:
+        _start_the_clock(root)
         yield
     finally:
         sys.path.remove(str(root))
@@ -58,8 +63,8 @@ def importable(root: Path = LAMBDA) -> Iterator[None]:
 class LocalFunction:
     """`handler.lambda_handler` of `root`, loaded at the first event: the environment must be set by then.
 
-    `on_record` is told of each log record of the function. Its raw logs go to stderr: all of them with `show_logs`,
-    else errors only. `close` (or leaving the context) gives the logger and the modules back as they were.
+    `on_record` is told of each log record of the function. Its log goes to stderr: all of it as it is with `show_logs`, else
+    what went wrong, as lines to read. `close` (or leaving the context) gives the logger and the modules back as they were.
     """
 
     def __init__(
@@ -73,7 +78,7 @@ class LocalFunction:
         self._root = root
         self._was_importable = str(root) in sys.path
         self._timeout_seconds = timeout_seconds
-        self._logs = _Logs(on_record, logging.NOTSET if show_logs else logging.ERROR)
+        self._log = FunctionLog(root, on_record, raw=show_logs)
         self._lock = threading.Lock()
         self._seen: dict[Path, int] | None = None
         self._handler: Handler = _refusal(RuntimeError("nothing is loaded yet"))
@@ -87,7 +92,7 @@ class LocalFunction:
 
     def close(self) -> None:
         """Undo what loading the function did to this process."""
-        self._logs.detach()
+        self._log.detach()
         if self._seen is not None:
             sys.modules.pop("handler", None)
             sys.modules.update(self._modules_before)
@@ -97,11 +102,12 @@ class LocalFunction:
 
     def invoke(self, event: Any) -> tuple[Any, bool]:
         """The function's result and True, or Lambda's error object (errorType, errorMessage) and False."""
-        with self._lock, contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the commands
+        # stdout belongs to the commands
+        with self._lock, breakpoints(), contextlib.redirect_stdout(sys.stderr):
             try:
                 self._load_if_changed()
             except Exception as error:  # noqa: BLE001 - whatever a file of lambda/ does wrong is for its writer to read
-                traceback.print_exc()
+                print(own_places(traceback.format_exc(), self._root), file=sys.stderr)
                 self._handler = _refusal(error)
             try:
                 context = LambdaContext(deadline=time.monotonic() + self._timeout_seconds)
@@ -116,43 +122,19 @@ class LocalFunction:
         if files == self._seen:
             return
         again, self._seen = self._seen is not None, files
-        self._handler = _load(self._root, again)
-        self._logs.attach(logging.getLogger(os.environ.get("POWERTOOLS_SERVICE_NAME", "service_undefined")))
+        self._log.attach(os.environ.get("POWERTOOLS_SERVICE_NAME", "service_undefined"))
+        self._log.begin_loading()
+        cause = None
+        try:
+            module = _load(self._root, again)
+            self._handler, cause = module.lambda_handler, _why_not_built(module)
+        finally:
+            self._log.end_loading(cause)
         if again:
             print("lambda/ has changed: loaded again", file=sys.stderr)
 
 
-class _Logs(logging.Handler):
-    """Listens to the function's logger, and writes to stderr what its own handlers would have written to stdout."""
-
-    def __init__(self, on_record: Callable[[logging.LogRecord], None] | None, raw_level: int) -> None:
-        super().__init__()
-        self._on_record = on_record
-        self._raw_level = raw_level
-        self._silenced: list[logging.Handler] = []
-        self._undo = contextlib.ExitStack()
-
-    def attach(self, logger: logging.Logger) -> None:
-        self.detach()
-        self._silenced = list(logger.handlers)
-        for handler in self._silenced:
-            self._undo.callback(handler.setLevel, handler.level)
-            handler.setLevel(logging.CRITICAL + 1)
-        logger.addHandler(self)
-        self._undo.callback(logger.removeHandler, self)
-
-    def detach(self) -> None:
-        self._undo.close()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= self._raw_level:
-            for handler in self._silenced:
-                print(handler.format(record), file=sys.stderr)
-        if self._on_record:
-            self._on_record(record)
-
-
-def _load(root: Path, again: bool) -> Handler:
+def _load(root: Path, again: bool) -> ModuleType:
     """Import handler.py anew; with `again` all modules of root, so that a change anywhere counts."""
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
@@ -163,10 +145,28 @@ def _load(root: Path, again: bool) -> Handler:
     # No .pyc: lambda/ is what gets deployed, and a .pyc misses a change within the same second.
     writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        handler: Handler = importlib.import_module("handler").lambda_handler
-        return handler
+        _start_the_clock(root)
+        return importlib.import_module("handler")
     finally:
         sys.dont_write_bytecode = writes_bytecode
+
+
+def _start_the_clock(root: Path) -> None:
+    """Load the engine's time so that it stands still while a debugger asks: it takes the clock that it finds."""
+    if (root / "agent" / "deadline.py").is_file():
+        before = time.monotonic
+        try:
+            vars(time)["monotonic"] = CLOCK
+            importlib.import_module("agent.deadline")
+        finally:
+            vars(time)["monotonic"] = before
+
+
+def _why_not_built(module: ModuleType) -> BaseException | None:
+    """The foreign error by which a tool's module, or whatever else the handler builds, failed; None where there is none."""
+    entrance = getattr(getattr(module, "_FUNCTION", None), "entrance", None)
+    failure: BaseException | None = getattr(entrance, "failure", None)
+    return failure.__cause__ if failure else None
 
 
 def _lies_in(module: ModuleType, root: Path) -> bool:

@@ -163,7 +163,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class ToolRecord(msgspec.Struct, frozen=True):
-    """One tool use that was answered. `error` is "" or the kind of failure; `problem` is a bug's trace without its values."""
+    """One tool use that was answered. `error` is "" or the kind of failure; `problem` is a tool's bug."""
 
     tool_use_id: str
     name: str
@@ -172,7 +172,7 @@ class ToolRecord(msgspec.Struct, frozen=True):
     input: dict[str, Any]
     result: Block
     error: str = ""
-    problem: str = ""
+    problem: BaseException | None = None
 
 
 class Listener(TextListener, Protocol):

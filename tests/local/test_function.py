@@ -106,8 +106,10 @@ def test_log_records_are_told_while_the_context_lasts(folder: Path) -> None:
     assert records == ["tool use"]
 
 
-@pytest.mark.parametrize(("show_logs", "shown"), [(True, "info\nerror\n"), (False, "error\n")])
-def test_raw_logs_are_shown_by_choice_but_errors_always(
+@pytest.mark.parametrize(
+    ("show_logs", "shown"), [(True, "info\nerror\n"), (False, "error\n  detail: two\n    lines\n")]
+)
+def test_raw_logs_are_shown_by_choice_and_else_what_went_wrong_as_lines(
     folder: Path, capsys: pytest.CaptureFixture[str], show_logs: bool, shown: str
 ) -> None:
     logger = logging.getLogger("service_undefined")
@@ -118,10 +120,47 @@ def test_raw_logs_are_shown_by_choice_but_errors_always(
         with LocalFunction(folder, show_logs=show_logs) as function:
             function.invoke({})
             logger.info("info")
-            logger.error("error")
+            logger.error("error", extra={"detail": "two\nlines", "session_id": "s"})
     finally:
         logger.removeHandler(raw)
     assert capsys.readouterr() == ("", shown)
+
+
+TOLD = """
+import logging
+from types import SimpleNamespace
+
+logger = logging.getLogger("service_undefined")
+failure = RuntimeError("not set up")
+{cause}
+logger.error("request failed", extra={{"error.type": "misconfigured", "detail": "orders.py can't be loaded"}})
+_FUNCTION = SimpleNamespace(entrance=SimpleNamespace(failure=failure))
+
+def lambda_handler(event, context):
+    logger.error("request failed", extra={{"error.type": "misconfigured", "detail": "orders.py can't be loaded"}})
+    logger.warning("request failed", extra={{"error.type": "not_found", "detail": ""}})
+    return {{}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cause", "shown"),
+    [
+        ("", "orders.py can't be loaded\n"),
+        ('failure.__cause__ = NameError("no such name: x")', "NameError: no such name: x\n"),
+    ],
+)
+def test_what_keeps_the_function_from_being_built_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cause: str, shown: str
+) -> None:
+    (tmp_path / "handler.py").write_text(TOLD.format(cause=cause))
+    with LocalFunction(tmp_path) as function:
+        function.invoke({})
+        function.invoke({})
+        assert capsys.readouterr().err == shown
+        (tmp_path / "handler.py").write_text(TOLD.format(cause=cause) + "# changed")
+        function.invoke({})
+        assert shown in capsys.readouterr().err
 
 
 def test_a_root_that_was_importable_before_stays_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

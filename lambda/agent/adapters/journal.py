@@ -5,6 +5,7 @@ only logged where LOG_CONTENT says so.
 """
 
 import re
+import traceback
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
@@ -32,7 +33,7 @@ class PowertoolsJournal:
         self._log_content = log_content
 
     def tool_use(self, session_id: str, record: ToolRecord) -> None:
-        """One line a tool use; a bug of a tool is an error with the places of its trace."""
+        """One line a tool use; a bug of a tool is an error with its trace, of which the text may hold what users said."""
         fields: dict[str, Any] = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": record.name,
@@ -44,7 +45,8 @@ class PowertoolsJournal:
         if record.error:
             fields["error.type"] = record.error
         if record.problem:
-            fields["trace"] = record.problem
+            places = traceback.format_tb(record.problem.__traceback__)
+            fields["trace"] = "".join(traceback.format_exception(record.problem) if self._log_content else places)
         if self._log_content:
             fields |= {"input": record.input, "result": record.result["toolResult"]["content"]}
         (self._logger.error if record.problem else self._logger.info)("tool use", extra=fields)

@@ -6,7 +6,6 @@ calls are refused, so that they can't pile up in a warm function.
 
 import logging
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -40,7 +39,7 @@ class _Answer(msgspec.Struct, frozen=True):
     content: list[Block]
     seconds: float = 0
     error: str = ""
-    problem: str = ""
+    problem: BaseException | None = None
 
 
 class _Running(msgspec.Struct, frozen=True):
@@ -202,12 +201,10 @@ def _call(each: Tool[..., Any], call: ToolCall, context: ToolContext, limit: int
         text = clean_text(error.message if error.message.strip() else ToolError.default)
         return _failed(cut(text, limit), "tool_error", time.perf_counter() - began)
     except BaseException as error:  # noqa: BLE001 - a bug must not end the turn
-        # its text may hold what users said, so only the places are kept
-        places = "".join(traceback.format_tb(error.__traceback__))
         text = f"{each.name} failed unexpectedly. Nothing more is known about it here."
-        return _failed(text, type(error).__name__, time.perf_counter() - began, places)
+        return _failed(text, type(error).__name__, time.perf_counter() - began, error)
     return _Answer("success", content, time.perf_counter() - began)
 
 
-def _failed(text: str, error: str, seconds: float = 0, problem: str = "") -> _Answer:
+def _failed(text: str, error: str, seconds: float = 0, problem: BaseException | None = None) -> _Answer:
     return _Answer("error", [{"text": text}], seconds, error, problem)
