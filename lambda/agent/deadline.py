@@ -4,6 +4,7 @@ A thread that outlives its wait is left behind, never joined: it can hold up nei
 """
 
 import contextvars
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -33,6 +34,20 @@ class Deadline(msgspec.Struct, frozen=True):
     def earlier(self, seconds: float) -> "Deadline":
         """The moment that many seconds before this one."""
         return Deadline(self.at - seconds, self.clock)
+
+    def within(self, seconds: float) -> "Deadline":
+        """The moment that many seconds from now, unless this one comes first."""
+        return Deadline(min(self.at, self.clock() + seconds), self.clock)
+
+    def pause(
+        self, attempt: int, first: float, sleep: Callable[[float], None] = time.sleep, *, least: float = 0
+    ) -> bool:
+        """Waits after attempt 1, 2, ..., ever longer, at least so many seconds; False, at once, where this moment comes first."""
+        seconds = max(least, first * 2 ** (attempt - 1) * random.uniform(0.5, 1))
+        if self.left() <= seconds:
+            return False
+        sleep(seconds)
+        return True
 
 
 def start(call: Callable[[], T]) -> "Future[T]":

@@ -59,3 +59,22 @@ def test_waiting_ends_though_the_call_does_not() -> None:
         future.result(timeout=0.01)
     release.set()
     assert future.result(5)
+
+
+def test_a_moment_can_be_brought_forward_but_not_put_off() -> None:
+    clock = FakeClock()
+    deadline = clock.deadline(10)
+    assert deadline.within(3).left() == 3
+    assert deadline.within(30).left() == 10
+
+
+def test_a_pause_grows_with_each_attempt_and_is_left_out_where_the_time_ends_first() -> None:
+    clock, pauses = FakeClock(), list[float]()
+    deadline = clock.deadline(10)
+    assert all(deadline.pause(attempt, 1.0, pauses.append) for attempt in (1, 2, 3))
+    assert all(full / 2 <= seconds <= full for seconds, full in zip(pauses, (1, 2, 4), strict=True))
+    assert deadline.pause(1, 1.0, pauses.append, least=7)
+    assert pauses[-1] == 7
+    assert not deadline.pause(1, 1.0, pauses.append, least=10)
+    assert not deadline.pause(6, 1.0, pauses.append)
+    assert len(pauses) == 4

@@ -12,7 +12,7 @@ _LAMBDA = _ROOT / "lambda"
 _LAYERS = (
     ("agent.errors",),
     ("agent.deadline", "agent.messages"),
-    ("agent.ports",),
+    ("agent.ports", "agent.aws"),
     ("agent.settings",),
     ("agent.tooling",),
     ("agent.tools",),
@@ -23,8 +23,21 @@ _LAYERS = (
 )
 _LAYER = {name: number for number, names in enumerate(_LAYERS) for name in names}
 # The rooms, in which a module may import from its own, too.
-_PACKAGES = ("agent.tooling", "agent.tools", "agent.turn", "agent.sessions", "agent.edge", "agent.adapters")
-_BEYOND_STANDARD = {"agent": {"msgspec"}, "agent.adapters": {"botocore", "boto3", "aws_lambda_powertools"}}
+_PACKAGES = (
+    "agent.aws",
+    "agent.tooling",
+    "agent.tools",
+    "agent.turn",
+    "agent.sessions",
+    "agent.edge",
+    "agent.adapters",
+)
+_BEYOND_STANDARD = {
+    "agent": {"msgspec"},
+    "agent.aws": {"botocore"},  # within the one function that needs it
+    "agent.adapters": {"botocore", "boto3", "aws_lambda_powertools"},
+}
+_CALLS_OUTSIDE = ("agent.aws", "agent.adapters", "agent.tools", "handler")
 
 
 def _modules(folder: Path) -> list[tuple[str, Path]]:
@@ -70,6 +83,15 @@ def test_imports_point_one_way(module: str, path: Path) -> None:
         other = _place(name)
         within = other == place and place in _PACKAGES
         assert within or _LAYER[other] < _LAYER[place], f"{module} must not import {name}"
+        assert other != "agent.aws" or place in _CALLS_OUTSIDE, f"{module} must not call anything itself"
+
+
+@pytest.mark.parametrize("path", sorted((_LAMBDA / "agent" / "aws").glob("*.py")), ids=lambda path: path.stem)
+def test_the_signed_client_loads_no_sdk_with_itself(path: Path) -> None:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)]
+            assert not any(name.startswith(("botocore", "boto3")) for name in names)
 
 
 @pytest.mark.parametrize(("module", "path"), _MODULES, ids=[module for module, _ in _MODULES])
@@ -85,7 +107,7 @@ def test_only_adapters_import_aws_and_only_the_handler_the_environment(module: s
     if _place(module) != "agent.tools":  # which may have settings of their own
         assert "os" not in roots
     assert not roots & {"local", "infra", "tests"}
-    if _place(module) not in ("agent.tools", "agent.adapters"):
+    if _place(module) not in ("agent.tools", "agent.adapters", "agent.aws"):
         assert not roots & _BEYOND_STANDARD["agent.adapters"]
 
 
