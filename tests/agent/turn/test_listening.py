@@ -57,7 +57,7 @@ def run(script: Sequence[Any], heard: Heard | None, **options: Any) -> Outcome:
 def test_a_turn_ends_the_same_whether_anybody_listens_or_not(name: str) -> None:
     heard = Heard()
     outcome = run(SCRIPTS[name], heard)
-    assert outcome == run(SCRIPTS[name], None)
+    assert repr(outcome) == repr(run(SCRIPTS[name], None))  # a bug of a tool is an exception, equal to itself alone
     # all that is shown of the last step stands in the answer; what the answer adds are notes of ours
     assert outcome.answer.startswith(heard.shown[outcome.steps])
 
