@@ -57,8 +57,8 @@ def test_a_module_called_like_one_that_ships_stops_the_synth(source: Path) -> No
 
 
 def test_the_deployment_offers_the_modules_that_the_function_does(source: Path) -> None:
-    assert [path.stem for path in offered_modules(("*",), source)] == modules_in(source / "my_agent" / "tools")
-    assert [path.stem for path in offered_modules(None)] == modules_in(SOURCE / "my_agent" / "tools")
+    assert [path.stem for path in offered_modules(("*",), source)] == list(modules_in(source / "my_agent" / "tools"))
+    assert [path.stem for path in offered_modules(None)] == list(modules_in(SOURCE / "my_agent" / "tools"))
 
 
 def test_compiled_files_are_made_stopped_for_or_left_out_as_chosen() -> None:

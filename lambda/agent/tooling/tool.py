@@ -117,6 +117,11 @@ def tool(
     """
 
     def decorate(function: Callable[P, R]) -> Tool[P, R]:
+        before = getattr(function, "__globals__", {}).get(function.__qualname__)
+        if isinstance(before, Tool) and before.module == function.__module__:
+            raise ValueError(
+                f"tool {before.name}: {function.__qualname__} is defined twice, first in line {before.line}"
+            )
         changes = side_effects or needs_approval is not False
         return _from_function(function, name or function.__name__, changes, needs_approval, timeout_seconds)
 

@@ -54,15 +54,9 @@ class Toolbox:
     """The tools that a function offers, by name."""
 
     def __init__(self, tools: Sequence[Tool[..., Any]], limits: ToolLimits) -> None:
-        """Raises ValueError where two tools have the same name."""
         self._tools = {each.name: each for each in tools}
         self._limits = limits
         self._hanging: list[Future[_Answer]] = []
-        if len(self._tools) < len(tools):
-            names = [each.name for each in tools]
-            raise ValueError(
-                f"two tools have the same name: {', '.join(sorted({n for n in names if names.count(n) > 1}))}"
-            )
 
     @property
     def specs(self) -> list[dict[str, Any]]:

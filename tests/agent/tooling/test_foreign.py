@@ -298,8 +298,8 @@ def module_with(monkeypatch: pytest.MonkeyPatch, *things: Any) -> None:
 
 
 def test_all_three_kinds_go_into_tools_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    module_with(monkeypatch, echo, LangChainTool(total), LlamaIndexTool(total))
-    assert [each.name for each in load_tools(("calculator",), Path())] == ["echo", "add", "add"]
+    module_with(monkeypatch, echo, LangChainTool(total, name="sum"), LlamaIndexTool(total))
+    assert [each.name for each in load_tools(("calculator",), Path())] == ["echo", "sum", "add"]
 
 
 @pytest.mark.parametrize(

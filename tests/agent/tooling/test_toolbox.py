@@ -145,11 +145,6 @@ def test_what_a_tool_prints_is_not_in_its_result(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == "noise\n"
 
 
-def test_two_tools_with_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="same name: echo"):
-        Toolbox([echo, echo], ToolLimits())
-
-
 @EXAMPLES
 @given(st.lists(USES, max_size=4), JSON)
 def test_any_call_is_answered_once_with_text_or_an_object(uses: list[dict[str, Any]], value: Any) -> None:

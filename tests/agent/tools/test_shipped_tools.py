@@ -11,7 +11,7 @@ from agent.tooling.offered import load_tools, modules_in
 from agent.tooling.tool import Tool
 from tests.agent.tooling.specs import KEYWORDS, judge_spec, keywords_of
 
-_SHIPPED = modules_in(Path(str(agent.__file__)).parent / "tools")
+_SHIPPED = list(modules_in(Path(str(agent.__file__)).parent / "tools"))
 _ALL = load_tools(_SHIPPED, Path())
 
 
