@@ -24,10 +24,10 @@ def main() -> None:
         account=os.environ.get("CDK_DEFAULT_ACCOUNT"), region=os.environ.get("CDK_DEFAULT_REGION")
     )
     try:
-        config = choices(app.node.get_all_context())
+        config = choices(app.node.get_all_context(), environment.region)
         AgentStack(app, config, env=environment)
     except ConfigError as error:
-        sys.exit(f"cdk.json or -c: {error}.")
+        sys.exit("\n".join(f"cdk.json or -c: {line.removesuffix('.')}." for line in str(error).splitlines()))
     except BundleError as error:
         sys.exit(str(error))
     app.synth()

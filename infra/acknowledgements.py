@@ -12,6 +12,8 @@ DESTINATION = (
     "failed asynchronous invocations go to an on-failure destination, which keeps more than a dead-letter queue"
 )
 REGIONS = "a profile chooses the region of a call; the condition allows it through that profile only"
+GUARDRAIL = "a guardrail with cross-Region inference is applied in a region that it chooses, through a profile of AWS's"
+EMAIL = "an e-mail that can't be delivered is lost, but the alarm's state stays in the console"
 XRAY = "X-Ray's write actions take no resource"
 
 
@@ -22,11 +24,13 @@ def acknowledge_findings(
     function: IConstruct,
     queue: IConstruct,
     api: IConstruct,
+    alarms: IConstruct,
     wildcards: list[str],
 ) -> None:
     """Acknowledges what the choices bring with them; `wildcards` are the resources with a * in the role's policy."""
     for resource in wildcards:
-        _acknowledge(role, f"AwsSolutions-IAM5[Resource::{resource}]", REGIONS)
+        reason = GUARDRAIL if ":guardrail-profile/" in resource else REGIONS
+        _acknowledge(role, f"AwsSolutions-IAM5[Resource::{resource}]", reason)
     if config.tracing:
         _acknowledge(role, "AwsSolutions-IAM5[Resource::*]", XRAY)
     else:
@@ -34,6 +38,8 @@ def acknowledge_findings(
     _acknowledge(function, "AwsSolutions-L1", RUNTIME)
     _acknowledge(function, "Serverless-LambdaLatestVersion", RUNTIME)
     _acknowledge(function, "Serverless-LambdaDLQ", DESTINATION)
+    if config.alarm_email:
+        _acknowledge(alarms, "Serverless-SNSRedrivePolicy", EMAIL)
     _acknowledge(queue, "AwsSolutions-SQS3", QUEUE)
     _acknowledge(queue, "Serverless-SQSRedrivePolicy", QUEUE)
     _acknowledge(

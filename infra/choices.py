@@ -6,18 +6,32 @@ A rule raises ValueError for what it does not take; `allowed` says in words what
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 Number = TypeVar("Number", int, float)
 
 
+# Of a value, what is told: enough to know it again.
+TOLD = 200
+
+
 class ConfigError(ValueError):
     """A choice of the deployment that can't be: one sentence with the key, its value and what is allowed."""
 
     def __init__(self, key: str, value: object, allowed: str) -> None:
-        super().__init__(f"{key} is {value!r}, but must be {allowed}")
+        told = repr(value)
+        super().__init__(f"{key} is {told if len(told) <= TOLD else told[:TOLD] + '…'}, but must be {allowed}")
+        self.key = key
+
+
+class ConfigErrors(ConfigError):
+    """Several at once, each a sentence on a line of its own."""
+
+    def __init__(self, errors: Sequence[ConfigError]) -> None:
+        ValueError.__init__(self, ".\n".join(map(str, errors)))
+        self.key = errors[0].key
 
 
 @dataclass(frozen=True)

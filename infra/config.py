@@ -9,6 +9,7 @@ from typing import Any
 
 from infra import values
 from infra.choices import Rule, flag, json_object, number, one_of, optional, whole, whole_of
+from infra.default_model import default_model
 
 
 def choice(default: object, rule: Rule, meaning: str, *, setting: bool = False) -> Any:
@@ -31,9 +32,9 @@ class Config:
     )
     # The model
     model_id: str = setting(
-        "global.anthropic.claude-haiku-4-5-20251001-v1:0",
+        default_model(None),
         values.MODEL,
-        "model or inference profile that answers",
+        "model or inference profile that answers; in GovCloud the default is its profile there",
     )
     fallback_model_ids: tuple[str, ...] | None = setting(
         None,
@@ -50,6 +51,7 @@ class Config:
     )
     guardrail_id: str | None = setting(None, optional(values.GUARDRAIL), "guardrail that reads questions and answers")
     guardrail_version: str | None = setting(None, optional(values.GUARDRAIL_VERSION), "its version")
+    guardrail_kms_key: str | None = choice(None, optional(values.KEY), "the guardrail's own KMS key, if it has one")
     prompt_caching: str = setting("off", one_of("off", "auto"), "auto: models that can are asked to cache what repeats")
     model_provider: str = setting(
         "bedrock", one_of("bedrock", "openai"), "Bedrock, or any endpoint with OpenAI's chat completions"
@@ -60,6 +62,9 @@ class Config:
     openai_base_url: str | None = setting(None, optional(values.URL), "that endpoint, for model_provider=openai")
     openai_api_key_secret: str | None = setting(
         None, optional(values.SECRET), "the secret in Secrets Manager that holds its key"
+    )
+    secret_kms_key: str | None = choice(
+        None, optional(values.KEY), "the own KMS key of secrets that the function reads, if they have one"
     )
     # Turns
     history_pairs: int = setting(10, whole(0, 1000), "earlier question and answer pairs that the model sees")
@@ -113,7 +118,7 @@ class Config:
     function_url: bool = choice(False, flag(), "a function URL (SigV4) beside the API, for turns longer than its 29 s")
     # Sessions
     retain_sessions: bool = choice(False, flag(), "whether the table stays when the stack is destroyed")
-    kms_key: str | None = choice(None, optional(values.KEY), "own KMS key for the table; null for AWS's own")
+    kms_key: str | None = choice(None, optional(values.NEW_KEY), "own KMS key for the table; null for AWS's own")
     # The function
     memory_mb: int = choice(1024, whole(256, 10_240), "memory; processor time grows with it")
     timeout_seconds: int = choice(
@@ -138,20 +143,23 @@ class Config:
         "lambda", one_of("lambda", "machine"), "machine bundles for this processor and Python, to run it here"
     )
     test_events: str = choice(
-        "create",
-        one_of("create", "existing", "off"),
-        "events/ in the console's Test tab; their registry is "
-        "one per account and region: create it, use the existing one, or do without",
+        "off",
+        one_of("off", "create", "existing"),
+        "events/ in the console's Test tab; their registry is one per account and region: "
+        "create has `make deploy` make it where it isn't there, existing takes it to be there",
     )
     # Watching
-    alarm_topic: str | None = choice(None, optional(values.TOPIC), "where alarms go")
+    alarm_email: str | None = choice(
+        None, optional(values.EMAIL), "who is told of alarms, once the subscription was confirmed"
+    )
+    alarm_topic: str | None = choice(None, optional(values.TOPIC), "where alarms go, instead of an e-mail")
     alarm_tokens_per_day: int | None = choice(
         5_000_000, optional(whole(1, 10**12)), "tokens a day above which an alarm goes off"
     )
-    price_input: float = choice(1.0, number(0, 10_000), "USD for a million input tokens, for the dashboard")
-    price_output: float = choice(5.0, number(0, 10_000), "USD for a million output tokens")
-    price_cache_read: float = choice(0.1, number(0, 10_000), "USD for a million tokens read from the cache")
-    price_cache_write: float = choice(1.25, number(0, 10_000), "USD for a million tokens written to the cache")
+    price_input: float = choice(0.1, number(0, 10_000), "USD for a million input tokens, for the dashboard")
+    price_output: float = choice(0.5, number(0, 10_000), "USD for a million output tokens")
+    price_cache_read: float = choice(0.01, number(0, 10_000), "USD for a million tokens read from the cache")
+    price_cache_write: float = choice(0.125, number(0, 10_000), "USD for a million tokens written to the cache")
 
     @property
     def model_ids(self) -> tuple[str, ...]:

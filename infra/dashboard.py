@@ -1,12 +1,13 @@
 """The dashboard: how the agent is doing, at a glance and from top to bottom."""
 
+import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.config import Config
-from infra.metrics import DAY, AgentMetrics
+from infra.metrics import AgentMetrics
 from infra.queries import SESSIONS, TOOLS_TABLE
 
 # CloudWatch lays widgets on a grid of 24 columns.
@@ -28,7 +29,13 @@ class Dashboard(Construct):
         group: logs.LogGroup,
     ) -> None:
         super().__init__(scope, construct_id)
-        dashboard = cloudwatch.Dashboard(self, "Dashboard")
+        # Inherited, so that each graph keeps its own period: else a day's cost would be added up over some minutes.
+        dashboard = cloudwatch.Dashboard(
+            self,
+            "Dashboard",
+            default_interval=cdk.Duration.days(7),
+            period_override=cloudwatch.PeriodOverride.INHERIT,
+        )
         dashboard.add_widgets(
             cloudwatch.AlarmStatusWidget(title=f"{config.name}: alarms", alarms=list(alarms), width=FULL, height=3)
         )
@@ -40,27 +47,23 @@ class Dashboard(Construct):
 
 def _turns(metrics: AgentMetrics) -> list[cloudwatch.IWidget]:
     return [
-        _graph("Turns", *metrics.each("Turns"), metrics.total("Failures"), metrics.total("ModelThrottled")),
-        _graph(
-            "Latency, ms",
-            *metrics.each("Duration", statistic="p50"),
-            *metrics.each("Duration", statistic="p95"),
-        ),
+        _graph("Turns", *map(metrics.of, ("Turns", "Failures", "ModelThrottled", "RaisedErrors"))),
+        _graph("Latency, ms", *(metrics.of("Duration", statistic=percentile) for percentile in ("p50", "p95"))),
         _graph("Steps a turn", metrics.computed("steps / turns", "steps a turn", steps="Steps", turns="Turns")),
     ]
 
 
 def _tokens(metrics: AgentMetrics) -> list[cloudwatch.IWidget]:
-    cached = [metrics.total(name) for name in ("CacheReadInputTokens", "CacheWriteInputTokens")]
+    names = ("InputTokens", "OutputTokens", "CacheReadInputTokens", "CacheWriteInputTokens")
     return [
-        _graph("Tokens", metrics.total("InputTokens"), metrics.total("OutputTokens"), *cached, width=HALF),
-        _graph("Cost a day, USD", metrics.cost(DAY), width=HALF),
+        _graph("Tokens", *map(metrics.of, names), width=HALF),
+        _graph("Cost a day, USD", metrics.cost(), width=HALF),
     ]
 
 
 def _tools(metrics: AgentMetrics, group: logs.LogGroup) -> list[cloudwatch.IWidget]:
     return [
-        _graph("Tool uses", metrics.total("ToolUses"), metrics.total("ToolErrors"), width=HALF),
+        _graph("Tool uses", metrics.of("ToolUses"), metrics.of("ToolErrors"), width=HALF),
         _query("Tools", TOOLS_TABLE, group, cloudwatch.LogQueryVisualizationType.TABLE),
     ]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from infra.choices import ConfigError
 
-INVOKE = ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
+INVOKE = ["bedrock:InvokeModel"]
 # A profile's geography comes first in its id: two letters of a country or continent, or one of these.
 GEOGRAPHY = r"(?P<geography>[a-z]{2}|us-gov|apac|global)\.(?P<model>[a-z0-9]+\..+)"
 # Where a profile may be called from, as starts of region names; of one not listed here, from anywhere.
@@ -23,6 +23,8 @@ SOURCES = {
     "au": ("ap-southeast-",),
     "ca": ("ca-",),
 }
+# Regions of other partitions, which no global profile reaches.
+NOT_COMMERCIAL = ("us-gov-", "cn-", "eusc-", "us-iso", "eu-iso")
 # Resources that are called by their own ARN, with nothing behind them to allow.
 WHOLE = ("foundation-model", "provisioned-model", "custom-model-deployment", "imported-model")
 
@@ -67,9 +69,20 @@ def model_statements(
 
 
 def guardrail_statements(guardrail_id: str, place: Place) -> list[Statement]:
-    """The IAM statement to apply one guardrail, named by id or ARN."""
+    """The IAM statement to apply one guardrail, named by id or ARN.
+
+    One with cross-Region inference is applied through a profile of its geography, in the region that it chooses; neither shows
+    in its id ("Permissions for using cross-Region inference with Guardrails" in the Bedrock User Guide).
+    """
     arn = guardrail_id if guardrail_id.startswith("arn:") else place.arn("guardrail", guardrail_id)
-    return [{"Effect": "Allow", "Action": ["bedrock:ApplyGuardrail"], "Resource": [arn]}]
+    resources = [arn, place.arn("guardrail-profile", "*", region="*")]
+    return [{"Effect": "Allow", "Action": ["bedrock:ApplyGuardrail"], "Resource": resources}]
+
+
+def key_statements(*keys: str | None) -> list[Statement]:
+    """The IAM statement to read what was encrypted with one's own keys, given by their ARNs; none for AWS's own (None)."""
+    own = list(dict.fromkeys(filter(None, keys)))
+    return [{"Effect": "Allow", "Action": ["kms:Decrypt"], "Resource": own}] if own else []
 
 
 def secret_statements(name: str, place: Place) -> list[Statement]:
@@ -94,7 +107,7 @@ def check_region(model_id: str, region: str, *, key: str = "model_id") -> None:
         return
     geography = profile["geography"]
     starts = SOURCES.get(geography, ("",))
-    if not region.startswith(starts) or (geography == "global" and region.startswith(("us-gov-", "cn-"))):
+    if not region.startswith(starts) or (geography == "global" and region.startswith(NOT_COMMERCIAL)):
         raise ConfigError(key, model_id, f"a profile that {region} can call: {geography}. is for other regions")
 
 

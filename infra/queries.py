@@ -35,6 +35,12 @@ def saved_queries(config: Config) -> dict[str, tuple[str, ...]]:
             "sort @timestamp asc",
         ),
         "slowest turns": (f"fields {TURN_FIELDS}", TURNS, "sort milliseconds desc", "limit 50"),
+        "models": (
+            TURNS,
+            f"stats count(*) as turns, sum({INPUT}) as input_tokens, sum({OUTPUT}) as output_tokens,"
+            f" sum({_cost(config)}) as usd, pct(milliseconds, 95) as p95 by `gen_ai.request.model`",
+            "sort turns desc",
+        ),
         "tool errors": (
             "fields @timestamp, session_id, `gen_ai.tool.name`, `gen_ai.tool.call.id`, milliseconds",
             TOOL_USES,

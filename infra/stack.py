@@ -1,6 +1,7 @@
 """The stack: composes the constructs and grants each what it needs."""
 
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -11,20 +12,24 @@ from infra.acknowledgements import acknowledge_findings
 from infra.alarms import Alarms
 from infra.api import AgentApi
 from infra.bundling import function_bundle, function_code
+from infra.checks import in_region
+from infra.choices import ConfigErrors
 from infra.config import Config
 from infra.dashboard import Dashboard
+from infra.default_model import promise_ended
 from infra.function import AgentFunction
 from infra.metrics import AgentMetrics
 from infra.outputs import add_outputs
 from infra.permissions import (
     Place,
     Statement,
-    check_region,
     guardrail_statements,
+    key_statements,
     model_statements,
     secret_statements,
 )
 from infra.queries import SavedQueries
+from infra.regions import lacks_bedrock
 from infra.session_table import SessionTable
 from infra.test_events import ConsoleEvents
 from infra.tool_needs import TOOL_NEEDS, ToolNeeds, needs_of
@@ -40,8 +45,10 @@ class AgentStack(cdk.Stack):
         *,
         env: cdk.Environment | None = None,
         tool_needs: Mapping[str, ToolNeeds] = TOOL_NEEDS,
+        today: date | None = None,
     ) -> None:
         super().__init__(scope, config.name, env=env, description="An agent on Lambda: Bedrock tool use with sessions")
+        self._look_ahead(config, today or datetime.now(UTC).date())
         needs = needs_of(config.tools, tool_needs)
         sessions = SessionTable(self, "Sessions", config)
         bundle = function_bundle(config, [service for need in needs for service in need.services])
@@ -56,9 +63,9 @@ class AgentStack(cdk.Stack):
         wildcards = self._grant_model(config, agent.role)
         self._grant_tools(needs, agent.role)
         api = AgentApi(self, "Api", config, agent.target)
-        self._watch(config, sessions, agent)
+        alarms = self._watch(config, sessions, agent, api)
         if config.test_events != "off":
-            ConsoleEvents(self, "TestEvents", agent.function, create_registry=config.test_events == "create")
+            ConsoleEvents(self, "TestEvents", agent.function)
         add_outputs(self, config, sessions, agent, api)
         acknowledge_findings(
             config,
@@ -67,16 +74,30 @@ class AgentStack(cdk.Stack):
             queue=agent.failures,
             # Only where strangers are let in: on this one route, or on the whole API.
             api=api if config.auth == "none" else api.public_route,
+            alarms=alarms,
             wildcards=wildcards,
         )
+
+    def _look_ahead(self, config: Config, today: date) -> None:
+        """Stops, or warns, before anything is bundled."""
+        if cdk.Token.is_unresolved(self.region):
+            return
+        if wrong := list(in_region(config, self.region)):
+            raise ConfigErrors(wrong)
+        sentences = {"agent:end-of-life": promise_ended(config.model_id, today)}
+        if config.model_provider == "bedrock":
+            sentences["agent:no-bedrock"] = lacks_bedrock(self.region)
+        for name, sentence in sentences.items():
+            if sentence:
+                cdk.Annotations.of(self).add_warning_v2(name, sentence)
 
     def _grant_model(self, config: Config, role: iam.Role) -> list[str]:
         """Returns the resources that hold a wildcard."""
         place = Place(self.partition, self.region, self.account)
-        region = None if cdk.Token.is_unresolved(self.region) else self.region
-        statements = _bedrock_statements(config, place, region) if config.model_provider == "bedrock" else []
+        statements = _bedrock_statements(config, place) if config.model_provider == "bedrock" else []
         if config.openai_api_key_secret:
             statements += secret_statements(config.openai_api_key_secret, place)
+        statements += key_statements(config.secret_kms_key, config.guardrail_kms_key)
         for statement in statements:
             role.add_to_policy(iam.PolicyStatement.from_json(statement))
         resources = [resource for statement in statements for resource in statement["Resource"]]
@@ -90,20 +111,19 @@ class AgentStack(cdk.Stack):
                 secret = secretsmanager.Secret.from_secret_name_v2(self, f"Secret{variable}", name)
                 secret.grant_read(role)
 
-    def _watch(self, config: Config, sessions: SessionTable, agent: AgentFunction) -> None:
+    def _watch(self, config: Config, sessions: SessionTable, agent: AgentFunction, api: AgentApi) -> Alarms:
         metrics = AgentMetrics(config)
-        alarms = Alarms(self, "Alarms", config, agent, metrics).alarms
-        Dashboard(self, "Dashboard", config, metrics, alarms=alarms, table=sessions.table, group=agent.logs)
+        alarms = Alarms(self, "Alarms", config, agent, api, metrics)
+        Dashboard(self, "Dashboard", config, metrics, alarms=alarms.alarms, table=sessions.table, group=agent.logs)
         SavedQueries(self, "Queries", config, agent.logs)
+        return alarms
 
 
-def _bedrock_statements(config: Config, place: Place, region: str | None) -> list[Statement]:
-    """For each model and the guardrail; the models are checked against the region where it is known."""
+def _bedrock_statements(config: Config, place: Place) -> list[Statement]:
+    """For each model and the guardrail."""
     statements: list[Statement] = []
     for model_id in config.model_ids:
         key = "model_id" if model_id == config.model_id else "fallback_model_ids"
-        if region:
-            check_region(model_id, region, key=key)
         behind = config.application_profile_model if model_id == config.model_id else None
         statements += model_statements(model_id, place, application_profile_model=behind, key=key)
     return statements + (guardrail_statements(config.guardrail_id, place) if config.guardrail_id else [])

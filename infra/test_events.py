@@ -1,14 +1,14 @@
 """The sample events in the console: shareable test events of the function, which are a schema in EventBridge.
 
 The form is the console's own: an OpenAPI document whose examples are the events, named after the function, in a
-registry that all functions of the account and region share.
+registry that all functions of the account and region share. So no stack can hold the registry: a second one would fail, and
+so would the first once it was destroyed and is made anew. `make deploy` makes it where it is missing.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
-import aws_cdk as cdk
 from aws_cdk import aws_eventschemas as eventschemas
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -20,11 +20,9 @@ REGISTRY = "lambda-testevent-schemas"
 class ConsoleEvents(Construct):
     """The files of events/ as test events of the function."""
 
-    def __init__(
-        self, scope: Construct, construct_id: str, function: lambda_.IFunction, *, create_registry: bool
-    ) -> None:
+    def __init__(self, scope: Construct, construct_id: str, function: lambda_.IFunction) -> None:
         super().__init__(scope, construct_id)
-        schema = eventschemas.CfnSchema(
+        eventschemas.CfnSchema(
             self,
             "Events",
             registry_name=REGISTRY,
@@ -32,11 +30,6 @@ class ConsoleEvents(Construct):
             type="OpenApi3",
             content=json.dumps(event_schema(EVENTS), ensure_ascii=False),
         )
-        if create_registry:
-            registry = eventschemas.CfnRegistry(self, "Registry", registry_name=REGISTRY)
-            # Other functions' events may lie in it by the time the stack goes; a failed first deploy takes it away.
-            registry.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
-            schema.add_resource_dependency(registry)
 
 
 def event_schema(folder: Path) -> dict[str, Any]:

@@ -113,7 +113,8 @@ def start(environment: Mapping[str, str], own: Path = _OWN) -> Function:
     service = environment.get("POWERTOOLS_SERVICE_NAME") or "agent"
     settings, failure = attempt(lambda: Settings.from_environment(environment))
     # a bad level is among the settings, and must not keep its own log line from being written
-    logger = Logger(service=service) if settings else Logger(service=service, level="INFO", sampling_rate=0.0)
+    fallback: dict[str, Any] = {} if settings else {"level": "INFO", "sampling_rate": 0.0}
+    logger = Logger(service=service, use_rfc3339=True, **fallback)
     metrics = Metrics(service=service, namespace=environment.get("POWERTOOLS_METRICS_NAMESPACE") or "agent")
     journal = PowertoolsJournal(logger, metrics, log_content=False)
     app: App | None = None

@@ -85,7 +85,7 @@ def test_the_example_holds_what_it_assumes() -> None:
 def test_a_month_is_thirty_days_and_what_cloudwatch_takes_anyway() -> None:
     rows = table("part")
     day = sum(number(row[1]) * number(row[2]) for row in rows) / 1_000_000
-    watching = 11 * 0.30 + 11 * 0.10 + 3.00
+    watching = 12 * 0.30 + 17 * 0.10 + 3.00
     assert f"CloudWatch adds {watching:.2f} USD a month" in DEPLOY
     assert f"a month of 30 days costs {30 * day + watching:.2f} USD" in DEPLOY
 

@@ -239,6 +239,6 @@ class Failures(Protocol):
         """An invocation begins; what is told until the next one is of it."""
         ...
 
-    def failure(self, error: AgentError, model_id: str, request_id: str) -> None:
-        """A request was not answered."""
+    def failure(self, error: AgentError, model_id: str, request_id: str, *, raised: bool = False) -> None:
+        """A request was not answered; `raised`: its error leaves the function, so that Lambda counts it too."""
         ...

@@ -17,6 +17,7 @@ from infra.tool_needs import ToolNeeds
 ACCOUNT = "123456789012"
 MODEL = "anthropic.claude-haiku-4-5-20251001-v1:0"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/12345678-1234-1234-1234-123456789012"
+OTHER_KEY = KEY.replace("-1234-", "-5678-")
 # Choices that tests share: as much as goes together, another model endpoint, tokens.
 EVERYTHING: dict[str, Any] = {
     "auth": "none",
@@ -27,17 +28,20 @@ EVERYTHING: dict[str, Any] = {
     "cors_origins": "https://example.com",
     "reserved_concurrency": 5,
     "alarm_topic": "arn:aws:sns:us-east-1:123456789012:alarms",
+    "guardrail_kms_key": KEY,
+    "secret_kms_key": OTHER_KEY,
     "guardrail_id": "abc123",
     "guardrail_version": "1",
     "model_id": "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123",
     "fallback_model_ids": f"global.{MODEL},us.{MODEL},amazon.nova-lite-v1:0,amazon.nova-micro-v1:0",
-    "test_events": "existing",
+    "test_events": "create",
     "retain_sessions": True,
 }
 ENDPOINT = {
     "model_provider": "openai",
     "model_id": "qwen2.5:7b",
     "openai_base_url": "https://models.example.com/v1",
+    "alarm_email": "operator@example.com",
     "openai_api_key_secret": "models/key",
 }
 TOKENS: dict[str, Any] = {
@@ -54,6 +58,15 @@ TOKENS: dict[str, Any] = {
     "api_burst": 4,
     "alarm_tokens_per_day": 1000,
     "http_timeout_seconds": 20,
+}
+
+UNWATCHED = {
+    "name": "mine",
+    "alarm_tokens_per_day": None,
+    "price_input": 3,
+    "price_output": 15,
+    "price_cache_read": 0.3,
+    "price_cache_write": 3.75,
 }
 
 
@@ -98,6 +111,11 @@ class Synthesis:
         """The function's environment."""
         variables: dict[str, Any] = self.resource("Lambda::Function")["Environment"]["Variables"]
         return variables
+
+
+def dashboard(stack: Synthesis) -> str:
+    body = stack.resource("CloudWatch::Dashboard")["DashboardBody"]
+    return "".join(part if isinstance(part, str) else "TOKEN" for part in body["Fn::Join"][1])
 
 
 def context(**choices: object) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ import pytest
 
 from agent.adapters.dynamodb.items import to_item
 from agent.edge.routes import ROUTES
+from agent.errors import MisconfiguredError
 from agent.ports import StoredTurn
 from agent.settings import Settings
 from infra.bundling import SOURCE
+from infra.choices import ConfigError
 from infra.config import Config
 from infra.context import from_context
 from infra.session_table import ACTIONS
@@ -46,6 +49,7 @@ def test_whatever_can_be_chosen_is_taken_by_the_function() -> None:
     config = replace(
         from_context(context()),
         tools=("fortune",),
+        model_id="qwen2.5:7b",
         temperature=0.25,
         turn_token_limit=50_000,
         cors_origins=("https://example.com", "http://localhost:3000"),
@@ -53,7 +57,7 @@ def test_whatever_can_be_chosen_is_taken_by_the_function() -> None:
         caller_identity="role",
         guardrail_id="abc123",
         guardrail_version="DRAFT",
-        fallback_model_ids=("global.amazon.nova-lite-v1:0", "amazon.nova-micro-v1:0"),
+        fallback_model_ids=("openai/gpt-oss-120b", "llama3.1"),
         caller_daily_tokens=1_000_000,
         approvers=("0" * 32, "f" * 32),
         approval_ttl_seconds=3600,
@@ -88,8 +92,31 @@ def test_what_the_deployment_takes_at_its_bounds_the_function_takes_too(end: str
     bounds = {item.name: bound(item) for item in fields(Config) if item.metadata["setting"]}
     numbers = {name: value for name, value in bounds.items() if value and name != "top_p"}
     assert {"history_pairs", "approval_ttl_seconds", "temperature"} <= numbers.keys()
-    Settings.from_environment({**from_context(context(**numbers)).environment(), **MADE})
-    Settings.from_environment({**from_context(context(top_p=bounds["top_p"])).environment(), **MADE})
+    model = {"model_id": "amazon.nova-lite-v1:0"}
+    Settings.from_environment({**from_context(context(**model, **numbers)).environment(), **MADE})
+    Settings.from_environment({**from_context(context(**model, top_p=bounds["top_p"])).environment(), **MADE})
+
+
+@pytest.mark.parametrize("value", [0.5, 1])
+@pytest.mark.parametrize("key", ["temperature", "top_p"])
+@pytest.mark.parametrize(
+    "model_id",
+    ["anthropic.claude-sonnet-4-6", "global.anthropic.claude-haiku-5-5", "us.anthropic.claude-opus-4-7-v1:0"],
+)
+def test_sampling_settings_are_refused_at_synth_for_the_models_for_which_the_function_refuses_them(
+    model_id: str, key: str, value: float
+) -> None:
+    def taken(take: Callable[[], object]) -> bool:
+        try:
+            take()
+        except (ConfigError, MisconfiguredError):
+            return False
+        return True
+
+    environment = {**MADE, "MODEL_ID": model_id, key.upper(): str(value)}
+    assert taken(lambda: from_context({"model_id": model_id, key: value})) == taken(
+        lambda: Settings.from_environment(environment)
+    )
 
 
 def test_the_api_has_the_routes_of_the_function(stack: Synthesis) -> None:

@@ -36,13 +36,13 @@ def test_every_default_is_a_value_that_its_key_takes() -> None:
 
 def test_what_is_given_on_the_command_line_goes_over_cdk_json_and_that_over_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "cdk.json").write_text(json.dumps({"context": {"max_steps": 3, "max_tokens": 100, "snapstart": True}}))
-    config = choices({"max_steps": "4", "snapstart": True}, tmp_path / "cdk.json")
+    config = choices({"max_steps": "4", "snapstart": True}, cdk_json=tmp_path / "cdk.json")
     assert config == replace(Config(), max_steps=4, max_tokens=100, snapstart=True)
 
 
 def test_null_in_cdk_json_unsets_a_default_although_the_cdk_hands_on_no_null(tmp_path: Path) -> None:
     (tmp_path / "cdk.json").write_text('{"context": {"alarm_tokens_per_day": null}}')
-    assert choices({"name": "mine"}, tmp_path / "cdk.json").alarm_tokens_per_day is None
+    assert choices({"name": "mine"}, cdk_json=tmp_path / "cdk.json").alarm_tokens_per_day is None
 
 
 def test_the_choices_are_read_without_the_cdk() -> None:
@@ -93,6 +93,7 @@ WRONG: list[tuple[str, object]] = [
     ("architecture", "arm"),
     ("log_retention_days", 31),
     ("alarm_topic", "mine"),
+    ("alarm_email", "mine"),
     ("price_input", "-1"),
     ("fallback_model_ids", "one,,two words"),
     ("model_request_fields", "[1]"),
@@ -122,19 +123,26 @@ def test_a_misspelled_key_is_told() -> None:
 
 TOGETHER: list[tuple[dict[str, Any], str]] = [
     ({"tools": "fortune,shell"}, "tools"),
-    ({"temperature": 0.5, "top_p": 0.5}, "top_p"),
+    ({"model_id": "amazon.nova-lite-v1:0", "temperature": 0.5, "top_p": 0.5}, "top_p"),
+    ({"temperature": 0.5}, "temperature"),
+    ({"alarm_email": "me@example.com", "alarm_topic": "arn:aws:sns:us-east-1:123456789012:alarms"}, "alarm_email"),
+    ({"approvers": ["0" * 32] * 140}, "approvers"),
+    ({"model_id": "openai/gpt-oss-120b"}, "model_id"),
+    ({"model_id": "qwen2.5:7b"}, "model_id"),
+    ({"fallback_model_ids": "gpt-5"}, "fallback_model_ids"),
+    ({"model_provider": "openai", "openai_base_url": "https://models.example.com/v1"}, "model_id"),
     ({"guardrail_id": "abc"}, "guardrail_version"),
     ({"guardrail_version": "1"}, "guardrail_version"),
     ({"auth": "jwt"}, "auth"),
     ({"auth": "jwt", "jwt_issuer": "https://example.com"}, "auth"),
     ({"application_profile_model": "amazon.nova-lite-v1:0"}, "application_profile_model"),
-    ({"fallback_model_ids": "a,b,c,d,e"}, "fallback_model_ids"),
     ({"model_provider": "openai"}, "model_provider"),
     ({"openai_base_url": "http://localhost:11434/v1"}, "openai_base_url"),
     ({"openai_api_key_secret": "models/key"}, "openai_api_key_secret"),
     (
         {
             "model_provider": "openai",
+            "model_id": "qwen2.5:7b",
             "openai_base_url": "https://models.example.com/v1",
             "guardrail_id": "abc",
             "guardrail_version": "1",
@@ -148,6 +156,54 @@ TOGETHER: list[tuple[dict[str, Any], str]] = [
 def test_choices_that_do_not_go_together_are_told(chosen: dict[str, Any], key: str) -> None:
     with pytest.raises(ConfigError, match=f"^{key} is "):
         from_context(context(**chosen))
+
+
+def test_the_ids_of_bedrocks_own_openai_endpoint_are_taken() -> None:
+    endpoint = "https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1"
+    chosen = {"model_provider": "openai", "openai_base_url": endpoint, "model_id": "openai.gpt-oss-120b-1:0"}
+    assert from_context(chosen).model_id == "openai.gpt-oss-120b-1:0"
+
+
+def test_a_long_value_is_told_only_as_far_as_it_is_known_again() -> None:
+    with pytest.raises(
+        ConfigError, match=r"…, but must be shorter: .* 4,\d\d\d bytes, and Lambda takes 4,096"
+    ) as caught:
+        from_context({"approvers": ["0" * 32] * 130})
+    assert len(str(caught.value)) < 500
+
+
+def test_all_mistakes_are_told_at_once_each_on_its_line_and_none_twice() -> None:
+    wrong = {
+        "max_step": 3,
+        "max_tokens": 0,
+        "tools": 5,
+        "auth": "jwt",
+        "temperature": 7,
+        "top_p": 0.5,
+        "model_id": "us.amazon.nova-lite-v1:0",
+        "kms_key": "arn:aws:kms:us-east-1:123456789012:key/12345678-1234-1234-1234-123456789012",
+    }
+    with pytest.raises(ConfigError) as caught:
+        from_context(wrong, "eu-west-1")
+    keys = [line.split(" is ")[0] for line in str(caught.value).splitlines()]
+    assert keys == ["max_step", "max_tokens", "tools", "temperature", "auth", "model_id", "kms_key"]
+    assert "did you mean max_steps?" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "arn"),
+    [
+        ("alarm_topic", "arn:aws:sns:eu-west-1:123456789012:alarms"),
+        ("kms_key", "arn:aws:kms:eu-west-1:123456789012:key/12345678-1234-1234-1234-123456789012"),
+        ("secret_kms_key", "arn:aws:kms:eu-west-1:123456789012:key/12345678-1234-1234-1234-123456789012"),
+        ("model_id", "arn:aws:bedrock:eu-west-1:123456789012:provisioned-model/abc123"),
+        ("fallback_model_ids", "arn:aws:bedrock:eu-west-1:123456789012:provisioned-model/abc123"),
+    ],
+)
+def test_an_arn_of_another_region_than_the_stacks_is_told(key: str, arn: str) -> None:
+    assert from_context({key: arn}) == from_context({key: arn}, "eu-west-1")
+    with pytest.raises(ConfigError, match=f"^{key} is '{arn}', but must be in the region of the stack, us-east-1"):
+        from_context({key: arn}, "us-east-1")
 
 
 def test_settings_reach_the_function_under_their_names_as_text() -> None:
@@ -167,9 +223,9 @@ def test_an_object_is_the_same_as_json_and_as_text_of_the_command_line() -> None
 
 
 def test_models_are_asked_in_order_and_each_once() -> None:
-    config = from_context(context(model_id="one", fallback_model_ids="two, one, three, two"))
-    assert config.model_ids == ("one", "two", "three")
-    assert config.environment()["FALLBACK_MODEL_IDS"] == "two,one,three,two"
+    config = from_context(context(model_id="a.one", fallback_model_ids="a.two, a.one, a.three, a.two"))
+    assert config.model_ids == ("a.one", "a.two", "a.three")
+    assert config.environment()["FALLBACK_MODEL_IDS"] == "a.two,a.one,a.three,a.two"
 
 
 def test_the_table_of_keys_names_each(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,10 +70,9 @@ def test_a_guardrail_is_told_to_the_function_and_granted(synthesise: Synthesise,
     guarded = synthesise(**EVERYTHING)
     assert guarded.environment()["GUARDRAIL_ID"] == "abc123"
     assert guarded.environment()["GUARDRAIL_VERSION"] == "1"
-    arns = ["arn:aws:bedrock:us-east-1:123456789012:guardrail/abc123"]
-    assert [item["Resource"] for item in guarded.allowed("bedrock") if "bedrock:ApplyGuardrail" in item["Action"]] == [
-        arns
-    ]
+    [grant] = [item for item in guarded.allowed("bedrock") if "bedrock:ApplyGuardrail" in item["Action"]]
+    own = "arn:aws:bedrock:us-east-1:123456789012:guardrail/abc123"
+    assert set(grant["Resource"]) == {own, "arn:aws:bedrock:*:123456789012:guardrail-profile/*"}
     assert not [item for item in stack.allowed("bedrock") if "bedrock:ApplyGuardrail" in item["Action"]]
 
 
@@ -84,8 +83,15 @@ def test_nothing_is_allowed_on_everything_but_writing_traces(synthesise: Synthes
         if "*" in resources:
             assert statement["Action"] == ["xray:PutTelemetryRecords", "xray:PutTraceSegments"]
         wildcards = [resource for resource in resources if "*" in str(resource) and resource != "*"]
-        assert not wildcards or "Condition" in statement
+        assert not wildcards or "Condition" in statement or statement["Action"] == "bedrock:ApplyGuardrail"
         assert "*" not in str(statement["Action"])
+
+
+def test_what_others_encrypted_with_named_keys_may_be_read(synthesise: Synthesise, stack: Synthesis) -> None:
+    keys = {EVERYTHING["guardrail_kms_key"], EVERYTHING["secret_kms_key"]}
+    [grant] = [item for item in synthesise(**EVERYTHING).allowed("kms") if item["Action"] == ["kms:Decrypt"]]
+    assert set(grant["Resource"]) == keys
+    assert not stack.allowed("kms")
 
 
 def test_dynamodb_is_allowed_what_the_function_does_on_the_one_table(stack: Synthesis) -> None:

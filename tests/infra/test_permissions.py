@@ -21,7 +21,7 @@ def summary(statements: list[dict[str, Any]]) -> list[tuple[list[str], str | Non
     """Each statement's resources, and the profile that its condition asks for."""
     for statement in statements:
         assert statement["Effect"] == "Allow"
-        assert statement["Action"] == ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
+        assert statement["Action"] == ["bedrock:InvokeModel"]
         assert set(statement.get("Condition", {"StringEquals": 0})) == {"StringEquals"}
     profiles = [
         item.get("Condition", {}).get("StringEquals", {}).get("bedrock:InferenceProfileArn") for item in statements
@@ -95,6 +95,7 @@ FITS = [
 MISFITS = [
     ("us", "eu-central-1"), ("us", "us-gov-west-1"), ("eu", "us-east-1"), ("apac", "eu-west-1"), ("jp", "us-east-1"),
     ("au", "ap-northeast-1"), ("us-gov", "us-east-1"), ("global", "us-gov-west-1"), ("global", "cn-north-1"),
+    ("global", "eusc-de-east-1"),
 ]  # fmt: skip
 
 
@@ -116,9 +117,10 @@ def test_an_arn_of_another_region_is_refused() -> None:
         check_region(arn, "us-east-1")
 
 
-def test_a_guardrail_is_allowed_by_its_id_or_its_arn() -> None:
+def test_a_guardrail_is_allowed_by_its_id_or_its_arn_and_through_any_regions_guardrail_profiles() -> None:
     arn = f"arn:aws:bedrock:us-east-1:{ACCOUNT}:guardrail/abc123"
-    expected = [{"Effect": "Allow", "Action": ["bedrock:ApplyGuardrail"], "Resource": [arn]}]
+    profiles = f"arn:aws:bedrock:*:{ACCOUNT}:guardrail-profile/*"
+    expected = [{"Effect": "Allow", "Action": ["bedrock:ApplyGuardrail"], "Resource": [arn, profiles]}]
     assert guardrail_statements("abc123", place("us-east-1")) == expected
     assert guardrail_statements(arn, place("us-east-1")) == expected
 

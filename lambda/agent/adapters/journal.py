@@ -1,10 +1,11 @@
-"""Logs and metrics by Powertools: one JSON line a turn and one a tool use, and metrics of the turn, by model.
+"""Logs and metrics by Powertools: one JSON line a turn and one a tool use, which name the model, and metrics of the turn.
 
 Field names follow the OpenTelemetry conventions for generative AI where there is one. What users, tools and the model said is
 only logged where LOG_CONTENT says so.
 """
 
 import re
+import time
 import traceback
 from typing import Any
 
@@ -99,7 +100,6 @@ class PowertoolsJournal:
             fields |= {"question": question, "answer": answer["answer"]}
         self._logger.info("turn", extra=fields)
         self._emit(
-            answer["model_id"],
             Turns=1,
             Steps=answer["steps"],
             ToolUses=len(answer["tool_uses"]),
@@ -113,24 +113,32 @@ class PowertoolsJournal:
         )
 
     def begin(self, invocation: str) -> None:
-        """Every line until the next invocation names this one."""
-        self._logger.append_keys(function_request_id=invocation)
+        """Every line until the next invocation names this one, and every metric has its time, as Lambda's own metrics do.
 
-    def failure(self, error: AgentError, model_id: str, request_id: str) -> None:
+        So an error that was raised on purpose counts in the same minute as in Lambda's `Errors` (Lambda Developer Guide, "Using
+        CloudWatch metrics").
+        """
+        self._logger.append_keys(function_request_id=invocation)
+        self._metrics.set_timestamp(round(time.time() * 1000))
+
+    def failure(self, error: AgentError, model_id: str, request_id: str, *, raised: bool = False) -> None:
         """A request that was not answered: what the caller may know is in its message, what an operator needs in detail."""
         fields = {"error.type": error.code, "detail": _masked(error.detail), "request_id": request_id}
+        fields["gen_ai.request.model"] = model_id.rpartition("/")[2] if model_id.startswith("arn:") else model_id
         told = {name: value for name, value in fields.items() if value}
         ours = error.code in ("internal", "misconfigured")
         (self._logger.error if ours else self._logger.warning)("request failed", extra=told)
-        if error.code not in _CLIENT_ERRORS:
-            self._emit(
-                model_id.rpartition("/")[2], Failures=1, ModelThrottled=int(isinstance(error, ModelThrottledError))
-            )
+        self._emit(
+            Failures=int(error.code not in _CLIENT_ERRORS),
+            ModelThrottled=int(isinstance(error, ModelThrottledError)),
+            RaisedErrors=int(raised),
+        )
 
-    def _emit(self, model_id: str, **values: float) -> None:
+    def _emit(self, **values: float) -> None:
+        if not any(values.values()):
+            return
         for name, value in values.items():
             self._metrics.add_metric(name, MetricUnit.Milliseconds if name in _TIMES else MetricUnit.Count, value)
-        self._metrics.add_dimension("model", model_id or "none")
         self._metrics.flush_metrics()
         self._metrics.clear_metrics()  # where metrics are disabled, flushing keeps them for ever
 

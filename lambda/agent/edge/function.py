@@ -37,12 +37,11 @@ class Function:
         if error is None:
             return answer, None
         app = self.entrance.app
-        self._failures.failure(error, app.settings.model_id if app else "", invocation)
+        raised = request is None and error.code not in RETURNED
+        self._failures.failure(error, app.settings.model_id if app else "", invocation, raised=raised)
         if request:
             return http.refuse(self.entrance, request, error, invocation), None
-        if error.code in RETURNED:
-            return error_body(error, invocation), None
-        return None, error.with_traceback(None)
+        return (None, error.with_traceback(None)) if raised else (error_body(error, invocation), None)
 
 
 def attempt(call: Callable[[], T]) -> tuple[T | None, AgentError | None]:

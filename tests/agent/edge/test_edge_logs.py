@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -76,7 +77,9 @@ def test_a_turn_is_one_line_and_each_tool_use_another(logged: Whole, capsys: pyt
     assert len([line for line in told if "level" in line]) == 3
 
 
-def test_the_metrics_of_a_turn_are_embedded_by_model(logged: Whole, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_metrics_of_a_turn_are_embedded_and_the_same_for_every_model(
+    logged: Whole, capsys: pytest.CaptureFixture[str]
+) -> None:
     logged.play(USES, {"text": ANSWER})
     logged.direct(QUESTION, session_id=unique())
     (metrics,) = [line for line in lines(capsys.readouterr().out) if "_aws" in line]
@@ -85,11 +88,55 @@ def test_the_metrics_of_a_turn_are_embedded_by_model(logged: Whole, capsys: pyte
     assert {"Turns", "Steps", "ToolErrors", "InputTokens", "OutputTokens", "Duration"} <= set(units)
     assert {"CacheReadInputTokens", "CacheWriteInputTokens"} <= set(units)
     assert units["Duration"] == "Milliseconds"
-    assert metrics["model"] == CLAUDE
-    assert all("model" in dimensions for dimensions in directive["Dimensions"])
-    assert all(name in metrics for dimensions in directive["Dimensions"] for name in dimensions)
+    assert directive["Dimensions"] == [["service"]]
+    assert metrics["service"]
     assert (metrics["Turns"], metrics["Steps"], metrics["ToolErrors"]) == ([1.0], [2.0], [1.0])
     assert isinstance(metrics["_aws"]["Timestamp"], int)
+
+
+def test_metrics_have_the_time_at_which_their_invocation_began(
+    logged: Whole, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stamp() -> int:
+        (found,) = [line["_aws"]["Timestamp"] for line in lines(capsys.readouterr().out) if "_aws" in line]
+        return int(found)
+
+    def ask() -> tuple[float, int, float]:
+        logged.play({"text": ANSWER})
+        before = time.time() * 1000
+        logged.direct(QUESTION, session_id=unique())
+        return before, stamp(), time.time() * 1000
+
+    for before, told, after in (ask(), ask()):
+        assert round(before) <= told < after
+
+
+@pytest.mark.parametrize(
+    ("event", "failures", "raised"),
+    [
+        ({"question": QUESTION}, 1, 1),
+        (http_api(body={"question": QUESTION}), 1, 0),
+        ({"question": 5}, 0, 0),
+    ],
+    ids=["raised", "returned over HTTP", "the caller's mistake"],
+)
+def test_failures_are_counted_and_apart_from_them_what_lambda_counts_too(
+    logged: Whole, capsys: pytest.CaptureFixture[str], event: dict[str, Any], failures: int, raised: int
+) -> None:
+    logged.play(*[FAILING["denied"]] * 4)
+    logged.ask(event)
+    counted = [line for line in lines(capsys.readouterr().out) if "_aws" in line]
+    assert sum(line["Failures"][0] for line in counted) == failures
+    assert sum(line["RaisedErrors"][0] for line in counted) == raised
+
+
+def test_lambda_can_read_the_time_of_every_line(logged: Whole, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lambda takes a line whose timestamp it can't read for one of level INFO ("Log and monitor Python Lambda functions")."""
+    logged.play(USES, *[FAILING["denied"]] * 4)
+    logged.ask({"question": QUESTION, "session_id": unique()})
+    told = [line["timestamp"] for line in lines(capsys.readouterr().out) if "level" in line]
+    assert told
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", text) for text in told)
 
 
 def test_a_repeated_request_is_no_second_turn(logged: Whole, capsys: pytest.CaptureFixture[str]) -> None:
