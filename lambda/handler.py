@@ -16,6 +16,7 @@ from agent.adapters.bedrock.model import BedrockModel, Inference
 from agent.adapters.dynamodb.meter import DynamoDBMeter
 from agent.adapters.dynamodb.store import DynamoDBStore
 from agent.adapters.journal import PowertoolsJournal
+from agent.aws.client import AWS
 from agent.edge.entrance import App, Entrance
 from agent.edge.function import Function, attempt
 from agent.errors import MisconfiguredError
@@ -30,13 +31,14 @@ _OWN = Path(__file__).parent / "my_agent"
 _MODEL_READ = 890.0  # seconds; the turn's deadline bounds a model call long before
 
 
-def build(settings: Settings, own: Path, local_key: str, logger: Logger, metrics: Metrics) -> App:
-    """The app with these settings and the user's folder; `local_key` is an API key for a laptop, where no secret is named.
+def build(settings: Settings, own: Path, environment: Mapping[str, str], logger: Logger, metrics: Metrics) -> App:
+    """The app with these settings and the user's folder.
 
     Raises MisconfiguredError, whose detail says what to fix.
     """
-    session, threads = new_session(), settings.max_parallel_tools
-    dynamodb = new_client(session, "dynamodb", connect_timeout=0.5, read_timeout=1.4, connections=threads)
+    aws, threads = AWS(environment), settings.max_parallel_tools
+    session, local_key = new_session(), environment.get("OPENAI_API_KEY", "")
+    dynamodb = aws.client("dynamodb")
     tool_limits = ToolLimits(
         settings.tool_timeout_seconds, settings.tool_result_max_chars, settings.max_tool_uses_per_step, threads
     )
@@ -119,7 +121,7 @@ def start(environment: Mapping[str, str], own: Path = _OWN) -> Function:
     journal = PowertoolsJournal(logger, metrics, log_content=False)
     app: App | None = None
     if settings:
-        app, failure = attempt(lambda: build(settings, own, environment.get("OPENAI_API_KEY", ""), logger, metrics))
+        app, failure = attempt(lambda: build(settings, own, environment, logger, metrics))
     if failure:
         journal.failure(failure, environment.get("MODEL_ID", ""), request_id="")
     return Function(Entrance(app, failure), journal)

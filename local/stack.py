@@ -14,6 +14,7 @@ from moto import mock_aws
 from moto.core.config import DefaultConfig
 
 from infra.context import choices as deployed_choices
+from local.aws_server import AWSServer
 from local.bedrock.reply import Model
 from local.bedrock.script import ScriptError, load_script
 from local.bedrock.server import BedrockServer
@@ -84,10 +85,16 @@ def local_stack(choices: Choices, *, on_record: Callable[[logging.LogRecord], No
             server = closing.enter_context(BedrockServer(model))
             _use_stand_in(environment, server.url, choices.model_id or "local.offline-v1")
         region = environment["AWS_DEFAULT_REGION"]
-        environment["AWS_ENDPOINT_URL_DYNAMODB"] = f"https://dynamodb.{region}.amazonaws.com"
+        environment["AWS_ENDPOINT_URL_DYNAMODB"] = closing.enter_context(AWSServer()).url
         closing.enter_context(process_environment({**environment, **choices.settings}))
         closing.enter_context(mock_aws(config=_moto_config(choices.aws)))
-        client = boto3.client("dynamodb", region_name=region, aws_access_key_id="local", aws_secret_access_key="local")
+        client = boto3.client(
+            "dynamodb",
+            region_name=region,
+            endpoint_url=f"https://dynamodb.{region}.amazonaws.com",
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
+        )
         sessions = SessionTable(client, _TABLE)
         if choices.keep:
             sessions.load(choices.keep)

@@ -65,7 +65,7 @@ class FakeClock:
         self.now += seconds
 
     def deadline(self, seconds: float) -> Deadline:
-        return Deadline.after(seconds, self)
+        return Deadline.after(seconds, self, reserve=1.5)
 
 
 class FakeModel:
@@ -187,7 +187,7 @@ class FakeStore:
         self._called("get")
         return copy.deepcopy(self.items.get((key, turn)))
 
-    def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float) -> None:
+    def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float, deadline: Deadline) -> None:
         self._called("reserve")
         standing = self.items.get((turn.key, turn.turn))
         is_ours = standing and replacing and standing.lease_id in (replacing.lease_id, "")
@@ -207,19 +207,19 @@ class FakeStore:
             turn = replace(turn, response=standing.response, usage=standing.usage)
         self.items[turn.key, turn.turn] = copy.deepcopy(turn)
 
-    def free(self, turn: StoredTurn) -> None:
+    def free(self, turn: StoredTurn, deadline: Deadline) -> None:
         self._called("free")
         if self._held(turn):
             del self.items[turn.key, turn.turn]
 
-    def trim(self, key: str, turns: Sequence[int]) -> None:
+    def trim(self, key: str, turns: Sequence[int], deadline: Deadline) -> None:
         self._called("trim")
         if not 0 < len(turns) <= 25:
             pytest.fail(f"one call can delete 1 to 25 items, not {len(turns)}")
         for turn in turns:
             self.items.pop((key, turn), None)
 
-    def forget(self, key: str, now: float) -> None:
+    def forget(self, key: str, now: float, deadline: Deadline) -> None:
         self._called("forget")
         held = [turn for turn in self.items.values() if turn.key == key]
         for turn in held:

@@ -17,15 +17,24 @@ T = TypeVar("T")
 
 
 class Deadline(msgspec.Struct, frozen=True):
-    """A moment on a monotonic clock, in seconds."""
+    """A moment on a monotonic clock, in seconds; `reserve` is what there is after it, to save and to answer."""
 
     at: float
     clock: Callable[[], float] = time.monotonic
+    reserve: float = 0.0
 
     @classmethod
-    def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> "Deadline":
+    def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic, reserve: float = 0.0) -> "Deadline":
         """The moment that many seconds from now."""
-        return cls(clock() + seconds, clock)
+        return cls(clock() + seconds, clock, reserve)
+
+    def end(self) -> "Deadline":
+        """The moment at which the reserve has ended, too."""
+        return Deadline(self.at + self.reserve, self.clock)
+
+    def share(self, part: float) -> "Deadline":
+        """The moment at which that part of what is left has passed."""
+        return self.within(max(self.left(), 0) * part)
 
     def left(self) -> float:
         """Seconds until then; negative afterwards."""

@@ -106,7 +106,7 @@ class Meter(Protocol):
         """The caller's tokens of the day of `now` (epoch seconds)."""
         ...
 
-    def add(self, caller: str, tokens: int, now: float) -> None:
+    def add(self, caller: str, tokens: int, now: float, deadline: Deadline) -> None:
         """Counts tokens of the caller, atomically."""
         ...
 
@@ -114,7 +114,7 @@ class Meter(Protocol):
 class SessionStore(Protocol):
     """Where turns are kept, one item each. Every method may raise StorageUnavailableError or MisconfiguredError.
 
-    A first attempt is always made; further ones begin only before the deadline.
+    Each ends at its deadline, whatever becomes of it.
     """
 
     def load(self, key: str, pairs: int, now: float, deadline: Deadline, *, whole: bool = False) -> list[StoredTurn]:
@@ -128,7 +128,7 @@ class SessionStore(Protocol):
         """One turn, whole, or None where it isn't kept."""
         ...
 
-    def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float) -> None:
+    def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float, deadline: Deadline) -> None:
         """Writes a turn under a new lease, where no item stands or just the one that it replaces, as it was seen. One attempt.
 
         `now` (epoch seconds) is for telling how long another request still holds the session.
@@ -140,15 +140,15 @@ class SessionStore(Protocol):
         """Overwrites the turn that we hold. Raises LeaseLostError where we hold it no longer."""
         ...
 
-    def free(self, turn: StoredTurn) -> None:
+    def free(self, turn: StoredTurn, deadline: Deadline) -> None:
         """Deletes the turn if we still hold it."""
         ...
 
-    def trim(self, key: str, turns: Sequence[int]) -> None:
+    def trim(self, key: str, turns: Sequence[int], deadline: Deadline) -> None:
         """Deletes some completed turns, at most 25 of those given."""
         ...
 
-    def forget(self, key: str, now: float) -> None:
+    def forget(self, key: str, now: float, deadline: Deadline) -> None:
         """Deletes the session. Raises SessionBusyError while a turn runs at `now` (epoch seconds)."""
         ...
 

@@ -15,7 +15,7 @@ from agent.edge.function import Function
 from agent.tooling.tool import Tool
 from agent.tooling.toolbox import Toolbox, ToolLimits
 from handler import start
-from tests.agent.edge.whole_function import ENVIRONMENT, TRIAL, Whole
+from tests.agent.edge.whole_function import TRIAL, Whole, least_environment
 
 _serial = itertools.count(1)
 
@@ -39,4 +39,4 @@ def function_over(bedrock: str = "", dynamodb: str = "", **environment: str) -> 
     urls = {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock, "AWS_ENDPOINT_URL_DYNAMODB": dynamodb}
     name = {"POWERTOOLS_SERVICE_NAME": f"over-{next(_serial)}"}
     with mock.patch.dict(os.environ, {variable: url for variable, url in urls.items() if url}):
-        return start({**ENVIRONMENT, **name, **environment}, TRIAL)
+        return start(least_environment(**name, **environment), TRIAL)

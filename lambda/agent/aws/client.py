@@ -110,36 +110,32 @@ class Client:
         return {"Authorization": f"Bearer {token}"}
 
     def _refusal(self, response: Response) -> ServiceError:
-        body, headers = response.body(), response.headers
-        read = _of_xml if self._service.version else _of_json
-        code, message, request_id = read(body, headers, is_rest=not self._service.target)
+        headers, told = response.headers, _told(response.body(), is_xml=bool(self._service.version))
+        names = ("__type",) if self._service.target else ("code", "Code", "__type")
+        code = next((str(told[name]) for name in names if name in told), "")
+        if not (self._service.target or self._service.version):
+            code = headers.get("x-amzn-errortype", code)
         code = code.partition(":")[0].rpartition("#")[2] or str(response.status)
+        message = str(told.get("message", told.get("Message", "")))
         if "Signature expired" in message or "Signature not yet current" in message:
             message += _skew(headers.get("date", ""), self._now())
-        return ServiceError(response.status, code, message, request_id, headers)
+        request_id = str(told.get("RequestId", headers.get("x-amzn-requestid", "")))
+        return ServiceError(response.status, code, message, request_id, headers, told)
 
 
-def _of_json(body: bytes, headers: Mapping[str, str], *, is_rest: bool) -> tuple[str, str, str]:
+def _told(body: bytes, *, is_xml: bool) -> dict[str, Any]:
     text = body.decode("utf-8", "replace")
     try:
-        told = msgspec.json.decode(body) if body else {}
-    except (ValueError, RecursionError):
-        told = {"message": "" if text.startswith("<html>") else text}
-    told = told if isinstance(told, dict) else {}
-    names = ("code", "Code", "__type") if is_rest else ("__type",)
-    code = next((str(told[name]) for name in names if name in told), "")
-    code = headers.get("x-amzn-errortype", code) if is_rest else code
-    return code, str(told.get("message", told.get("Message", ""))), headers.get("x-amzn-requestid", "")
+        if is_xml:
+            from xml.etree import ElementTree  # which hardly any call needs
 
-
-def _of_xml(body: bytes, headers: Mapping[str, str], *, is_rest: bool) -> tuple[str, str, str]:
-    from xml.etree import ElementTree  # which hardly any call needs
-
-    try:
-        found = {element.tag.rpartition("}")[2]: element.text or "" for element in ElementTree.fromstring(body).iter()}
-    except ElementTree.ParseError:
-        found = {}
-    return found.get("Code", ""), found.get("Message", ""), found.get("RequestId", headers.get("x-amzn-requestid", ""))
+            return {
+                element.tag.rpartition("}")[2]: element.text or "" for element in ElementTree.fromstring(text).iter()
+            }
+        found = msgspec.json.decode(body or b"{}")
+    except (ValueError, SyntaxError, RecursionError):
+        return {} if text.startswith("<html>") else {"message": text}
+    return found if isinstance(found, dict) else {}
 
 
 def _skew(date: str, now: float) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 # Refused for what we are or ask, so that only a change of settings, permissions or credentials helps.
 _MISCONFIGURED = re.compile(
@@ -16,18 +17,22 @@ class CallError(Exception):
 
 
 class ServiceError(CallError):
-    """The service refused. `status` is HTTP's, `code` the service's own, `headers` have names in lower case."""
+    """The service refused. `status` is HTTP's, `code` the service's own; `headers` have names in lower case.
+
+    `answer` is what JSON its body holds: DynamoDB tells the item that a condition failed on.
+    """
 
     def __init__(
-        self, status: int, code: str, message: str, request_id: str = "", headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        code: str,
+        message: str,
+        request_id: str = "",
+        headers: Mapping[str, str] | None = None,
+        answer: Mapping[str, Any] | None = None,
     ) -> None:
-        self.status, self.code, self.message, self.request_id, self.headers = (
-            status,
-            code,
-            message,
-            request_id,
-            headers or {},
-        )
+        self.status, self.code, self.message, self.request_id = status, code, message, request_id
+        self.headers, self.answer = headers or {}, answer or {}
         super().__init__(f"{code} ({status}): {message}" + (f" [request {request_id}]" if request_id else ""))
 
     @property

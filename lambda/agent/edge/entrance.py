@@ -15,7 +15,9 @@ from agent.sessions.leases import Question
 from agent.sessions.sessions import Sessions
 from agent.settings import Settings
 
-_RESERVE = 2.0  # seconds of the function's time that are kept back to save and to answer
+# Seconds of the function's time that are kept back to save, and to answer
+_TO_SAVE, _TO_ANSWER = 1.5, 0.5
+_GATEWAY_WAITS = 0.5  # seconds beyond HTTP_TIMEOUT_SECONDS: API Gateway gives up a second later
 _NO_CONTEXT = 900.0  # seconds for a call without a Lambda context: Lambda's own longest
 
 
@@ -89,5 +91,9 @@ class Entrance(msgspec.Struct, frozen=True):
 
 def _deadline(call: Call, http_seconds: float) -> Deadline:
     context = call.context
-    left = (context.get_remaining_time_in_millis() / 1000 if context else _NO_CONTEXT) - _RESERVE
-    return Deadline.after(seconds_left(call.request, left, http_seconds, time.time()) if call.request else left)
+    whole = (context.get_remaining_time_in_millis() / 1000 if context else _NO_CONTEXT) - _TO_ANSWER
+    left = whole - _TO_SAVE
+    if not call.request:
+        return Deadline.after(left, reserve=_TO_SAVE)
+    seconds = seconds_left(call.request, left, http_seconds, time.time())
+    return Deadline.after(seconds, reserve=_TO_SAVE if seconds == left else min(_GATEWAY_WAITS, whole - seconds))

@@ -75,7 +75,7 @@ class Leases(msgspec.Struct, frozen=True):
             try:
                 seen = self.store.load(question.key, self.pairs, now, question.deadline, whole=self.reads_whole)
             except AgentError:
-                self.free(tried)
+                self.free(tried, question.deadline)
                 raise
             if tried and any(turn.lease_id == lease_id for turn in seen):  # an attempt whose answer was lost
                 return Reserved(tried, [turn for turn in seen if turn.lease_id != lease_id])
@@ -90,12 +90,13 @@ class Leases(msgspec.Struct, frozen=True):
             if began - question.deadline.left() > _QUERY_IS_FRESH:
                 continue
             try:
-                self.store.reserve(turn, newest if newest and newest.turn == turn.turn else None, now)
+                replaced = newest if newest and newest.turn == turn.turn else None
+                self.store.reserve(turn, replaced, now, question.deadline)
             except StorageUnavailableError:
                 tried = turn
                 continue
             return Reserved(turn, [other for other in seen if other.turn != turn.turn])
-        self.free(tried)
+        self.free(tried, question.deadline)
         raise StorageUnavailableError(detail="no turn could be reserved in three attempts")
 
     def for_approval(self, approval: Approval) -> Reserved | dict[str, Any]:
@@ -124,7 +125,8 @@ class Leases(msgspec.Struct, frozen=True):
         if pending and found.status == WAITING:
             answer = {**(found.response or {}), "approvals": pending}
             # a new lease, so that of two answers at once only one is taken
-            self.store.reserve(replace(found, decisions=decisions, response=answer, lease_id=self.new_id()), found, now)
+            partly = replace(found, decisions=decisions, response=answer, lease_id=self.new_id())
+            self.store.reserve(partly, found, now, approval.deadline)
             self._tell(approval, found, new)
             return answer
         ends = self._lease_until(approval.deadline, now)
@@ -135,7 +137,7 @@ class Leases(msgspec.Struct, frozen=True):
             found, status=RUNNING, messages=messages, decisions=decisions, lease_id=self.new_id(), lease_until=ends
         )
         try:
-            self.store.reserve(turn, found, now)
+            self.store.reserve(turn, found, now, approval.deadline)
         except StorageUnavailableError:
             standing = self.store.get(turn.key, turn.turn, approval.deadline)
             if standing is None or standing.lease_id != turn.lease_id:
@@ -143,11 +145,11 @@ class Leases(msgspec.Struct, frozen=True):
         self._tell(approval, found, new)
         return Reserved(turn, [other for other in seen if other.turn != turn.turn])
 
-    def free(self, held: StoredTurn | None) -> None:
-        """Deletes a turn that is ours. Best effort: its lease ends by itself."""
+    def free(self, held: StoredTurn | None, deadline: Deadline) -> None:
+        """Deletes a turn that is ours, within the reserve after the deadline. Best effort: its lease ends by itself."""
         try:
             if held:
-                self.store.free(held)
+                self.store.free(held, deadline.end())
         except AgentError as error:
             self.journal.warning("a failed turn could not be freed", detail=error.detail or error.message)
 
@@ -182,7 +184,7 @@ class Leases(msgspec.Struct, frozen=True):
         closed = overtaken(newest, question.caller, now)
         # a new lease, so that an approval at the same time finds it taken
         closed = replace(closed, lease_id=self.new_id())
-        self.store.reserve(closed, newest, now)
+        self.store.reserve(closed, newest, now, question.deadline)
         return closed
 
     def _new_turn(

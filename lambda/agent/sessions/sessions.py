@@ -26,7 +26,8 @@ from agent.turn.loop import Limits, Turn
 from agent.turn.outcome import Outcome
 from agent.turn.repair import repair
 
-_SAVING = 1.0  # seconds after the deadline in which further calls may begin; the handler keeps back more
+# Parts of the time that is left, the reserve included, so that each thing that hangs leaves some to those after it.
+_TO_COUNT, _TO_SAVE = 0.25, 0.75
 _READING = 6.0  # seconds in which attempts to read a session for a person may begin
 _LISTED_BYTES = 2_500_000  # of a listing; Lambda answers at most 6 MB, and writes each quote of a body with a backslash
 _TRIMMED_AT_ONCE = 25  # items, DynamoDB's bound of a batch
@@ -109,7 +110,7 @@ class Sessions(msgspec.Struct, frozen=True):
 
     def forget(self, key: str) -> None:
         """Deletes the session, whether it exists or not. Raises SessionBusyError while a turn runs."""
-        self.store.forget(key, self.now())
+        self.store.forget(key, self.now(), Deadline.after(_READING))
 
     def _leases(self) -> Leases:
         return Leases(
@@ -204,17 +205,17 @@ class Sessions(msgspec.Struct, frozen=True):
     def _give_up(self, held: StoredTurn, turn: Turn) -> None:
         """Frees the session after a failed turn; what tools have changed outside stays written down."""
         if not (self.toolbox.changes_made(turn.tool_records) or held.messages):
-            self._leases().free(held)
+            self._leases().free(held, turn.deadline)
             return
         try:
-            self.store.save(replace(held, messages=turn.messages, lease_until=0), turn.deadline)
+            self.store.save(replace(held, messages=turn.messages, lease_until=0), turn.deadline.end())
         except AgentError as error:  # the lease ends by itself
             self._warn("a failed turn could not be freed", error)
 
     def _count(self, question: Question, tokens: int) -> None:
         try:
             if self.meter and tokens:
-                self.meter.add(question.caller, tokens, self.now())
+                self.meter.add(question.caller, tokens, self.now(), question.deadline.end().share(_TO_COUNT))
         except AgentError as error:
             self._warn("tokens could not be counted", error)
 
@@ -231,13 +232,13 @@ class Sessions(msgspec.Struct, frozen=True):
         )
         try:
             if self.pairs or outcome.waiting:
-                self.store.save(done, deadline)
+                self.store.save(done, deadline.end().share(_TO_SAVE))
             else:
-                self.store.free(held)
+                self.store.free(held, deadline.end().share(_TO_SAVE))
         except AgentError as error:
             self._warn("the answer could not be saved", error)
-            if deadline.left() > -_SAVING and not (self.toolbox.changes_made(outcome.tool_records) or held.messages):
-                self._leases().free(held)
+            if not (self.toolbox.changes_made(outcome.tool_records) or held.messages):
+                self._leases().free(held, deadline)
             return False
         return True
 
@@ -247,8 +248,8 @@ class Sessions(msgspec.Struct, frozen=True):
         """Deletes what is kept no longer. Best effort: the next turn does what this one couldn't."""
         surplus = history.surplus(others, completed, held.turn, self.pairs, self.now())[-_TRIMMED_AT_ONCE:]
         try:
-            if surplus and question.deadline.left() > -_SAVING:
-                self.store.trim(question.key, surplus)
+            if surplus:
+                self.store.trim(question.key, surplus, question.deadline.end())
         except AgentError as error:
             self._warn("old turns could not be deleted", error)
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from unittest import mock
+from types import SimpleNamespace
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 import certifi
@@ -123,13 +123,11 @@ def test_the_roots_are_amazons_as_mozilla_has_them() -> None:
     assert sum("'Amazon'" in name for name in ours) == 4
 
 
-def test_a_machine_without_a_store_has_botocores() -> None:
-    nothing = mock.Mock(cafile=None, capath=None)
-    with (
-        mock.patch("ssl.get_default_verify_paths", return_value=nothing),
-        mock.patch.object(ssl.SSLContext, "load_default_certs"),
-    ):
-        (context,) = Trust({}).contexts(endpoint_at("https://a"))
+def test_a_machine_without_a_store_has_botocores(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = SimpleNamespace(cafile=None, capath=None)
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nothing)
+    monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda *_: None)
+    (context,) = Trust({}).contexts(endpoint_at("https://a"))
     assert len(context.get_ca_certs()) > 50
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 
+from agent.aws.errors import ConnectionFailedError, ServiceError, TimedOutError
 from agent.sessions.leases import Question
 from agent.sessions.sessions import Sessions
 from agent.tooling.tool import tool
@@ -17,23 +17,21 @@ from tests.agent.adapters.dynamodb.tables import FailingClient, store_over
 from tests.agent.edge.whole_function import TABLE
 from tests.fakes import FakeClock, FakeJournal, FakeModel, reply
 
-RESERVE = 2.0  # seconds that the handler keeps back of the function's time
 DAY = 86_400
 serial = itertools.count(1)
 _leases = itertools.count(1)
 
 
-def refused(code: str, status: int = 400) -> ClientError:
-    response: Any = {"Error": {"Code": code, "Message": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    return ClientError(response, "Operation")
+def refused(code: str, status: int = 400) -> ServiceError:
+    return ServiceError(status, code, code)
 
 
 FAULTS: list[Exception] = [
     refused("ProvisionedThroughputExceededException"),
     refused("InternalServerError", 500),
     refused("ItemCollectionSizeLimitExceededException"),
-    EndpointConnectionError(endpoint_url="https://dynamodb"),
-    ReadTimeoutError(endpoint_url="https://dynamodb"),
+    ConnectionFailedError("no connection"),
+    TimedOutError("no answer"),
 ]
 every_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__ + str(fault)[:40])
 

@@ -12,7 +12,7 @@ import pytest
 
 from handler import start
 from tests.agent.edge.gateway_events import http_api
-from tests.agent.edge.whole_function import ENVIRONMENT, TABLE, Whole, function_at, running, unique
+from tests.agent.edge.whole_function import TABLE, Whole, function_at, least_environment, running, unique
 from tests.fakes import CLAUDE
 
 QUESTION, INPUT, RESULT, ANSWER = "Q-MARKER", "INPUT-MARKER", "名前-INPUT-MARKER", "ANSWER-MARKER"
@@ -237,7 +237,7 @@ def test_a_failure_has_one_line_with_its_code(logged: Whole, capsys: pytest.Capt
 
 
 def test_a_table_that_is_not_there_is_told_in_the_log_alone(whole: Whole, capsys: pytest.CaptureFixture[str]) -> None:
-    environment = {**ENVIRONMENT, "TABLE_NAME": "no-such-table", "POWERTOOLS_SERVICE_NAME": unique("logged")}
+    environment = least_environment(TABLE_NAME="no-such-table", POWERTOOLS_SERVICE_NAME=unique("logged"))
     _, error = start(environment).answer({"question": QUESTION}, None)
     assert error is not None
     assert error.code == "misconfigured"

@@ -3,17 +3,20 @@
 from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
+from msgspec.structs import replace
 
+from agent.adapters.dynamodb.meter import DynamoDBMeter
+from agent.deadline import Deadline
 from agent.errors import (
-    AgentError,
     MisconfiguredError,
     ModelUnavailableError,
+    OutOfTimeError,
     SessionBusyError,
     StorageUnavailableError,
 )
 from agent.ports import DONE
-from tests.agent.edge.desk import FAULTS, RESERVE, Desk, every_fault, fail, mend, refused
+from tests.agent.edge.desk import FAULTS, Desk, every_fault, fail, mend, refused
+from tests.agent.edge.whole_function import TABLE
 from tests.fakes import reply
 
 
@@ -125,36 +128,67 @@ def test_a_denied_save_does_not_lose_the_answer(desk: Desk) -> None:
     assert (answer["answer"], answer["saved"]) == ("precious", False)
 
 
-def hang(desk: Desk, operation: str, seconds: float) -> None:
-    """Has each of these calls end in a read time-out, after the client's seconds."""
-
-    def plan(name: str, count: int) -> BaseException | None:
-        if name != operation:
-            return None
-        desk.clock.advance(seconds)
-        return ReadTimeoutError(endpoint_url="https://dynamodb")
-
-    desk.client.before = plan
-
-
-@pytest.mark.parametrize("left", [0.1, 1, 3, 30])
-def test_a_save_that_hangs_does_not_outlive_the_function(desk: Desk, left: float) -> None:
-    hang(desk, "update_item", 2.0)
+@pytest.mark.parametrize("left", [0.01, 0.1, 1, 3, 30])
+@pytest.mark.parametrize("tokens", [None, 100], ids=["", "with a daily limit"])
+@pytest.mark.parametrize(
+    "operations", [("update_item",), ("update_item", "get_item", "delete_item")], ids=["save", "all"]
+)
+def test_a_save_that_hangs_does_not_outlive_the_function(
+    desk: Desk, left: float, tokens: int | None, operations: tuple[str, ...]
+) -> None:
     question = desk.question(seconds=60)
 
     def late(request: Any, deadline: Any) -> Any:
-        desk.clock.advance(60 - left)
-        return reply("precious")
+        desk.clock.advance(deadline.left() - left)
+        desk.client.hanging = dict.fromkeys(operations, desk.clock)
+        return reply("precious", tokens=1)
 
-    answer = desk.sessions(late).ask(question)
-    assert answer["saved"] is False
-    assert desk.clock() <= question.deadline.at + RESERVE
+    sessions = desk.sessions(late)
+    if tokens:
+        sessions = replace(sessions, meter=DynamoDBMeter(desk.client, TABLE), daily_tokens=tokens)
+    answer = sessions.ask(question)
+    assert (answer["answer"], answer["saved"]) == ("precious", False)
+    assert desk.clock() <= question.deadline.end().at
+
+
+def test_counting_that_hangs_leaves_time_to_save(desk: Desk) -> None:
+    class Hanging:
+        def used(self, *_: Any) -> int:
+            return 0
+
+        def add(self, caller: str, tokens: int, now: float, deadline: Deadline) -> None:
+            desk.clock.advance(deadline.left())
+            raise StorageUnavailableError
+
+    def late(request: Any, deadline: Deadline) -> Any:
+        desk.clock.advance(deadline.left() + 1)
+        return reply("precious", tokens=1)
+
+    sessions = replace(desk.sessions(late), meter=Hanging(), daily_tokens=100)
+    assert "saved" not in sessions.ask(desk.question())
+    assert desk.statuses() == [DONE]
 
 
 @pytest.mark.parametrize("seconds", [1, 3, 10])
-def test_a_read_that_hangs_does_not_outlive_the_function(desk: Desk, seconds: float) -> None:
-    hang(desk, "query", 2.0)
+@pytest.mark.parametrize("operation", ["query", "put_item"])
+def test_a_call_before_the_model_that_hangs_does_not_outlive_the_function(
+    desk: Desk, operation: str, seconds: float
+) -> None:
+    desk.client.hanging = {operation: desk.clock, "delete_item": desk.clock}
     question = desk.question(seconds=seconds)
-    with pytest.raises(AgentError):
+    with pytest.raises(StorageUnavailableError):
         desk.sessions().ask(question)
-    assert desk.clock() <= question.deadline.at + RESERVE
+    assert desk.clock() <= question.deadline.end().at
+
+
+def test_a_failed_turn_whose_freeing_hangs_does_not_outlive_the_function(desk: Desk) -> None:
+    desk.client.hanging = {"delete_item": desk.clock}
+    question = desk.question(seconds=5)
+
+    def late(request: Any, deadline: Deadline) -> Any:
+        desk.clock.advance(deadline.left())
+        raise OutOfTimeError
+
+    with pytest.raises(OutOfTimeError):
+        desk.sessions(late).ask(question)
+    assert desk.clock() <= question.deadline.end().at

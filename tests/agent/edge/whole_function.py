@@ -17,6 +17,7 @@ from moto import mock_aws
 from agent.edge.function import Function
 from agent.errors import AgentError
 from handler import start
+from local.aws_server import AWSServer
 from local.bedrock.reply import Model, Reply, text_reply
 from local.bedrock.script import ScriptedModel
 from local.bedrock.server import BedrockServer, RecordedRequest
@@ -114,13 +115,19 @@ def new_table(dynamodb: Any, name: str = TABLE) -> None:
 def running(**environment: str) -> Iterator[Whole]:
     """A function with this environment added to the least one, until the block ends."""
     model: list[Model] = [lambda model_id, request: text_reply("Fine.")]
-    with mock_aws(), BedrockServer(lambda model_id, request: model[0](model_id, request)) as server:
+    with mock_aws(), AWSServer() as aws, BedrockServer(lambda model_id, request: model[0](model_id, request)) as server:
         dynamodb = botocore.session.get_session().create_client("dynamodb")
         new_table(dynamodb)
-        yield Whole(function_at(server, **environment), server, dynamodb, model)
+        with mock.patch.dict(os.environ, AWS_ENDPOINT_URL_DYNAMODB=aws.url):
+            yield Whole(function_at(server, **environment), server, dynamodb, model)
 
 
 def function_at(server: BedrockServer, **environment: str) -> Function:
     """A function that has this stand-in for Bedrock."""
     with mock.patch.dict(os.environ, AWS_ENDPOINT_URL_BEDROCK_RUNTIME=server.url):
-        return start({**ENVIRONMENT, **environment}, TRIAL)
+        return start(least_environment(**environment), TRIAL)
+
+
+def least_environment(**more: str) -> dict[str, str]:
+    """The least environment of a function, with the services of the test, and more."""
+    return {**{name: value for name, value in os.environ.items() if name.startswith("AWS_")}, **ENVIRONMENT, **more}

@@ -26,7 +26,7 @@ class _Meter:
             raise StorageUnavailableError
         return 0
 
-    def add(self, caller: str, tokens: int, now: float) -> None:
+    def add(self, caller: str, tokens: int, now: float, deadline: Deadline) -> None:
         """Counts nothing."""
 
 

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from agent.adapters.aws import SDK_ERRORS
 from agent.adapters.dynamodb.store import translated
+from agent.aws.errors import CallError
 from agent.deadline import Deadline
 
 _KEPT_SECONDS = 2 * 24 * 60 * 60  # until every clock agrees that the day is over
@@ -19,28 +19,26 @@ class DynamoDBMeter:
 
     def used(self, caller: str, now: float, deadline: Deadline) -> int:
         """The tokens counted today; what was written by hand and is no number counts as none."""
+        key = {"TableName": self._table, "Key": _key(caller, now), "ConsistentRead": True}
         try:
-            item = self._client.get_item(TableName=self._table, Key=_key(caller, now), ConsistentRead=True).get(
-                "Item", {}
-            )
-        except SDK_ERRORS as error:
+            item = self._client.call("GetItem", key, deadline).get("Item", {})
+        except CallError as error:
             raise translated(error) from error
         text = item.get("tokens", {}).get("N", "0")
         return int(text) if text.isdigit() else 0
 
-    def add(self, caller: str, tokens: int, now: float) -> None:
+    def add(self, caller: str, tokens: int, now: float, deadline: Deadline) -> None:
         """One attempt: counting twice is worse than counting once too few."""
+        values = {":tokens": {"N": str(tokens)}, ":end": {"N": str(int(now) + _KEPT_SECONDS)}}
+        update = {
+            "TableName": self._table,
+            "Key": _key(caller, now),
+            "UpdateExpression": "ADD tokens :tokens SET expires_at = :end",
+            "ExpressionAttributeValues": values,
+        }
         try:
-            self._client.update_item(
-                TableName=self._table,
-                Key=_key(caller, now),
-                UpdateExpression="ADD tokens :tokens SET expires_at = :end",
-                ExpressionAttributeValues={
-                    ":tokens": {"N": str(tokens)},
-                    ":end": {"N": str(int(now) + _KEPT_SECONDS)},
-                },
-            )
-        except SDK_ERRORS as error:
+            self._client.call("UpdateItem", update, deadline)
+        except CallError as error:
             raise translated(error) from error
 
 

@@ -1,13 +1,12 @@
 """Sessions in a DynamoDB table: one item a turn, reserved and completed on condition, in at most four calls a turn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from botocore.parsers import ResponseParserError
 from msgspec.structs import replace
 
-from agent.adapters.aws import SDK_ERRORS, error_code, is_misconfigured, pause
 from agent.adapters.dynamodb.items import from_item, to_item, to_update
+from agent.aws.errors import CallError, ServiceError, UnreadableError
 from agent.deadline import Deadline
 from agent.errors import AgentError, LeaseLostError, MisconfiguredError, SessionBusyError, StorageUnavailableError
 from agent.ports import StoredTurn, seconds_left
@@ -15,7 +14,7 @@ from agent.sessions.states import state_of
 
 _ATTEMPTS = 3
 _FIRST_PAUSE = 0.05  # seconds; doubled, with jitter
-_READING = 6.0  # seconds in which attempts to forget a session may begin
+_TO_WRITE = 0.6  # of the time that is left to save: the rest is for reading back what became of it
 _CONDITION = "ConditionalCheckFailedException"
 _SURPLUS = 25  # items beyond the wanted ones that one query reads, so that they can be deleted
 _NO_TURN_OF_OURS = (
@@ -27,7 +26,7 @@ _HELD = "lease_id = :lease"
 
 
 class DynamoDBStore:
-    """The SessionStore port over a low-level client whose calls make one attempt each."""
+    """The SessionStore port over a client whose calls make one attempt each."""
 
     def __init__(self, client: Any, table_name: str) -> None:
         self._client = client
@@ -46,7 +45,7 @@ class DynamoDBStore:
         if not whole:
             query |= {"ProjectionExpression": _FOR_THE_MODEL, "ExpressionAttributeNames": {"#s": "status"}}
         while True:
-            page = self._read(lambda: self._page(query), deadline)
+            page = self._page(query, deadline)
             found = (replace(from_item(item), key=key) for item in page["Items"])
             turns += [turn for turn in found if 0 < turn.turn < _NO_TURN_OF_OURS]
             enough = sum(state_of(turn, now).is_pair for turn in turns) >= pairs
@@ -56,12 +55,10 @@ class DynamoDBStore:
 
     def get(self, key: str, turn: int, deadline: Deadline) -> StoredTurn | None:
         """One turn, whole."""
-        answer = self._read(
-            lambda: self._client.get_item(TableName=self._table, Key=_key(key, turn), ConsistentRead=True), deadline
-        )
+        answer = self._read("GetItem", {"Key": _key(key, turn), "ConsistentRead": True}, deadline)
         return from_item(answer["Item"]) if "Item" in answer else None
 
-    def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float) -> None:
+    def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float, deadline: Deadline) -> None:
         """One attempt: if its answer is lost, StorageUnavailableError, and reading tells who holds the turn."""
         if replacing is None:
             condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(turn)"}
@@ -74,13 +71,12 @@ class DynamoDBStore:
                 "ExpressionAttributeNames": {"#status": "status"},
                 "ExpressionAttributeValues": values if replacing.lease_id else {**values, ":text": {"S": "S"}},
             }
+        put = {"Item": to_item(turn), "ReturnValuesOnConditionCheckFailure": "ALL_OLD", **condition}
         try:
-            self._client.put_item(
-                TableName=self._table, Item=to_item(turn), ReturnValuesOnConditionCheckFailure="ALL_OLD", **condition
-            )
-        except SDK_ERRORS as error:
-            if error_code(error) == _CONDITION:
-                standing = from_item(getattr(error, "response", {}).get("Item") or {})
+            self._call("PutItem", put, deadline)
+        except CallError as error:
+            if isinstance(error, ServiceError) and error.code == _CONDITION:
+                standing = from_item(error.answer.get("Item") or {})
                 raise SessionBusyError(retry_after=seconds_left(standing.lease_until, now)) from error
             raise translated(error) from error
 
@@ -90,7 +86,6 @@ class DynamoDBStore:
         names = {name: f"#{name}" if name in _RESERVED_WORDS else name for name in changed}
         values = {f":{number}": value for number, value in enumerate(changed.values())}
         update = {
-            "TableName": self._table,
             "Key": key,
             "UpdateExpression": "SET " + ",".join(f"{name}=:{number}" for number, name in enumerate(names.values())),
             "ConditionExpression": _HELD,
@@ -99,44 +94,36 @@ class DynamoDBStore:
         }
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                self._client.update_item(**update)
+                self._call("UpdateItem", update, deadline.share(_TO_WRITE))
                 return
-            except SDK_ERRORS as error:
-                if error_code(error) == _CONDITION:
+            except CallError as error:
+                if _is_refused(error):
                     raise LeaseLostError(detail="another request has taken the turn over") from error
                 ours = translated(error)
                 if isinstance(ours, StorageUnavailableError):
-                    if attempt < _ATTEMPTS and pause(attempt, _FIRST_PAUSE, deadline):
+                    if attempt < _ATTEMPTS and deadline.pause(attempt, _FIRST_PAUSE):
                         continue
-                    if deadline.left() > 0 and self._is_saved(key, {**changed, "lease_id": {"S": turn.lease_id}}):
+                    if self._is_saved(key, {**changed, "lease_id": {"S": turn.lease_id}}, deadline):
                         return
                 raise ours from error
 
-    def free(self, turn: StoredTurn) -> None:
+    def free(self, turn: StoredTurn, deadline: Deadline) -> None:
         """Deletes on condition; that it is gone, or another's, is as good."""
-        try:
-            self._client.delete_item(
-                TableName=self._table,
-                Key=_key(turn.key, turn.turn),
-                ConditionExpression=_HELD,
-                ExpressionAttributeValues={":lease": {"S": turn.lease_id}},
-            )
-        except SDK_ERRORS as error:
-            if error_code(error) != _CONDITION:
-                raise translated(error) from error
+        condition = {"ConditionExpression": _HELD, "ExpressionAttributeValues": {":lease": {"S": turn.lease_id}}}
+        self._delete({"Key": _key(turn.key, turn.turn), **condition}, deadline)
 
-    def trim(self, key: str, turns: Sequence[int]) -> None:
+    def trim(self, key: str, turns: Sequence[int], deadline: Deadline) -> None:
         """One call, without another attempt: what is left is deleted by the next turn."""
+        if len(turns) == 1:
+            self._delete({"Key": _key(key, turns[0])}, deadline)
+            return
+        requests = [{"DeleteRequest": {"Key": _key(key, turn)}} for turn in turns]
         try:
-            if len(turns) == 1:
-                self._client.delete_item(TableName=self._table, Key=_key(key, turns[0]))
-            else:
-                requests = [{"DeleteRequest": {"Key": _key(key, turn)}} for turn in turns]
-                self._client.batch_write_item(RequestItems={self._table: requests})
-        except SDK_ERRORS as error:
+            self._client.call("BatchWriteItem", {"RequestItems": {self._table: requests}}, deadline)
+        except CallError as error:
             raise translated(error) from error
 
-    def forget(self, key: str, now: float) -> None:
+    def forget(self, key: str, now: float, deadline: Deadline) -> None:
         """Reads and deletes until nothing is left; a turn that begins meanwhile is noticed by the next reading."""
         query: dict[str, Any] = {
             "KeyConditionExpression": "session_id = :key",
@@ -145,59 +132,68 @@ class DynamoDBStore:
             "ProjectionExpression": "session_id,turn,#status,lease_id,lease_until,expires_at",
             "ExpressionAttributeNames": {"#status": "status"},
         }
-        deadline = Deadline.after(_READING)
-        while items := self._read(lambda: self._page(query), deadline)["Items"]:
+        while items := self._page(query, deadline)["Items"]:
             for turn in map(from_item, items):
                 if state_of(turn, now).holds:
                     raise SessionBusyError(retry_after=seconds_left(turn.lease_until, now))
             for item in items:
-                self._delete_as_seen(item)
+                self._delete_as_seen(item, deadline)
 
-    def _delete_as_seen(self, item: dict[str, Any]) -> None:
+    def _delete_as_seen(self, item: dict[str, Any], deadline: Deadline) -> None:
         """Deletes an item by its key as it stands, unless another request has reserved it since."""
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(lease_id)"}
         if "lease_id" in item:
             values = {":lease": item["lease_id"]}
             condition = {"ConditionExpression": _HELD, "ExpressionAttributeValues": values}
+        self._delete({"Key": {name: item[name] for name in ("session_id", "turn")}, **condition}, deadline)
+
+    def _delete(self, parameters: dict[str, Any], deadline: Deadline) -> None:
+        """One attempt; that a condition is not met is as good as done."""
         try:
-            self._client.delete_item(
-                TableName=self._table, Key={name: item[name] for name in ("session_id", "turn")}, **condition
-            )
-        except SDK_ERRORS as error:
-            if error_code(error) != _CONDITION:
+            self._call("DeleteItem", parameters, deadline)
+        except CallError as error:
+            if not _is_refused(error):
                 raise translated(error) from error
 
-    def _page(self, query: dict[str, Any]) -> Any:
-        page = self._client.query(TableName=self._table, **query)
-        if "Items" not in page:  # a broken body is parsed as an empty one
-            raise ResponseParserError("the answer holds no items")
-        return page
+    def _page(self, query: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
+        return self._read("Query", query, deadline, "Items")
 
-    def _read(self, call: Callable[[], Any], deadline: Deadline) -> Any:
+    def _read(self, operation: str, parameters: dict[str, Any], deadline: Deadline, holds: str = "") -> dict[str, Any]:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return call()
-            except SDK_ERRORS as error:
+                answer = self._call(operation, parameters, deadline)
+                if not holds or holds in answer:
+                    return answer
+                raise UnreadableError(f"the answer holds no {holds}")
+            except CallError as error:
                 ours = translated(error)
                 last = attempt == _ATTEMPTS or not isinstance(ours, StorageUnavailableError)
-                if last or not pause(attempt, _FIRST_PAUSE, deadline):
+                if last or not deadline.pause(attempt, _FIRST_PAUSE):
                     raise ours from error
         raise StorageUnavailableError
 
-    def _is_saved(self, key: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    def _is_saved(self, key: dict[str, Any], wanted: dict[str, Any], deadline: Deadline) -> bool:
         try:
-            found = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item", {})
-        except SDK_ERRORS:
+            found = self._call("GetItem", {"Key": key, "ConsistentRead": True}, deadline).get("Item", {})
+        except CallError:
             return False
         return all(found.get(name) == value for name, value in wanted.items())
+
+    def _call(self, operation: str, parameters: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
+        answer: dict[str, Any] = self._client.call(operation, {"TableName": self._table, **parameters}, deadline)
+        return answer
+
+
+def _is_refused(error: CallError) -> bool:
+    return isinstance(error, ServiceError) and error.code == _CONDITION
 
 
 def _key(key: str, turn: int) -> dict[str, Any]:
     return {"session_id": {"S": key}, "turn": {"N": str(turn)}}
 
 
-def translated(error: Exception) -> AgentError:
-    """Our error for what the SDK raised."""
-    if is_misconfigured(error):
+def translated(error: CallError) -> AgentError:
+    """Our error for what became of a call."""
+    if isinstance(error, ServiceError) and error.is_misconfigured:
         return MisconfiguredError(detail=f"{error} (check TABLE_NAME and the function's permissions)")
     return StorageUnavailableError(detail=str(error))

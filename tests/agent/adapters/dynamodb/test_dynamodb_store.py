@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 from msgspec.structs import replace
 
 from agent.adapters.dynamodb.store import DynamoDBStore
+from agent.aws.errors import ConnectionFailedError, TimedOutError, UnreadableError
 from agent.deadline import Deadline
 from agent.errors import LeaseLostError, MisconfiguredError, SessionBusyError, StorageUnavailableError
 from agent.ports import DONE, RUNNING
@@ -21,14 +21,10 @@ from tests.agent.adapters.dynamodb.tables import (
     store_over,
     store_turn,
 )
+from tests.agent.edge.desk import refused
 from tests.agent.edge.whole_function import TABLE
 
 _serial = itertools.count(1)
-
-
-def refused(code: str, status: int = 400) -> ClientError:
-    response: Any = {"Error": {"Code": code, "Message": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    return ClientError(response, "Operation")
 
 
 PASSING: list[Exception] = [
@@ -37,9 +33,9 @@ PASSING: list[Exception] = [
     refused("RequestLimitExceeded"),
     refused("InternalServerError", 500),
     refused("ServiceUnavailable", 503),
-    ConnectTimeoutError(endpoint_url="https://dynamodb"),
-    EndpointConnectionError(endpoint_url="https://dynamodb"),
-    ReadTimeoutError(endpoint_url="https://dynamodb"),
+    ConnectionFailedError("no connection"),
+    UnreadableError("no JSON"),
+    TimedOutError("no answer"),
 ]
 LASTING = [
     refused("AccessDeniedException"),
@@ -92,7 +88,7 @@ def test_reading_stops_where_enough_is_seen(client: FailingClient, store: Dynamo
 
 
 def test_the_ttl_attribute_holds_whole_seconds(table: Any, store: DynamoDBStore, key: str) -> None:
-    store.reserve(running_turn(key), None, NOW)
+    store.reserve(running_turn(key), None, NOW, soon())
     item = table.get_item(TableName=TABLE, Key={"session_id": {"S": key}, "turn": {"N": "1"}})["Item"]
     assert item["expires_at"] == {"N": str(int(NOW) + 86_400)}
 
@@ -112,12 +108,12 @@ def test_each_call_gives_up_after_a_few_attempts(
     turn = done_turn(key, 1)
     for call in (
         lambda: store.load(key, 1, NOW, soon()),
-        lambda: store.reserve(running_turn(key), None, NOW),
+        lambda: store.reserve(running_turn(key), None, NOW, soon()),
         lambda: store.save(turn, soon()),
-        lambda: store.free(turn),
-        lambda: store.trim(key, [1]),
-        lambda: store.trim(key, [1, 2]),
-        lambda: store.forget(key, NOW),
+        lambda: store.free(turn, soon()),
+        lambda: store.trim(key, [1], soon()),
+        lambda: store.trim(key, [1, 2], soon()),
+        lambda: store.forget(key, NOW, soon()),
     ):
         client.calls.clear()
         with pytest.raises(StorageUnavailableError):
@@ -141,21 +137,21 @@ def test_what_no_retry_mends_is_tried_once(
 def test_reserving_is_one_attempt(client: FailingClient, store: DynamoDBStore, key: str) -> None:
     client.before = lambda operation, count: refused("InternalServerError", 500)
     with pytest.raises(StorageUnavailableError):
-        store.reserve(running_turn(key), None, NOW)
+        store.reserve(running_turn(key), None, NOW, soon())
     assert client.operations == ["put_item"]
 
 
 def test_a_save_whose_answer_was_lost_is_found_to_be_made(
     client: FailingClient, store: DynamoDBStore, key: str
 ) -> None:
-    store.reserve(running_turn(key, lease="lease 1"), None, NOW)
+    store.reserve(running_turn(key, lease="lease 1"), None, NOW, soon())
     client.after = lambda operation, count: PASSING[-1] if operation == "update_item" else None
     store.save(done_turn(key, 1), soon())
     assert store.load(key, 1, NOW, soon())[0].status == DONE
 
 
 def test_a_save_is_read_back_before_it_is_called_lost(client: FailingClient, store: DynamoDBStore, key: str) -> None:
-    store.reserve(running_turn(key, lease="lease 1"), None, NOW)
+    store.reserve(running_turn(key, lease="lease 1"), None, NOW, soon())
     client.after = lambda operation, count: PASSING[-1] if operation == "update_item" else None
     store.save(done_turn(key, 1), soon())
     assert client.operations[-1] == "get_item"
@@ -163,7 +159,7 @@ def test_a_save_is_read_back_before_it_is_called_lost(client: FailingClient, sto
 
 
 def test_a_save_that_was_never_made_is_called_lost(client: FailingClient, store: DynamoDBStore, key: str) -> None:
-    store.reserve(running_turn(key, lease="lease 1"), None, NOW)
+    store.reserve(running_turn(key, lease="lease 1"), None, NOW, soon())
     client.before = lambda operation, count: PASSING[-1] if operation == "update_item" else None
     with pytest.raises(StorageUnavailableError):
         store.save(done_turn(key, 1), soon())
@@ -174,8 +170,8 @@ def test_a_save_that_is_made_once_and_answered_never_does_not_undo_a_takeover(
     client: FailingClient, store: DynamoDBStore, key: str
 ) -> None:
     crashed = running_turn(key, lease="lease 1")
-    store.reserve(crashed, None, NOW)
-    store.reserve(running_turn(key, lease="new"), crashed, NOW + 100)
+    store.reserve(crashed, None, NOW, soon())
+    store.reserve(running_turn(key, lease="new"), crashed, NOW + 100, soon())
     client.before = lambda operation, count: PASSING[-1] if operation == "update_item" and count == 1 else None
     with pytest.raises(LeaseLostError):
         store.save(done_turn(key, 1), soon())
@@ -183,8 +179,8 @@ def test_a_save_that_is_made_once_and_answered_never_does_not_undo_a_takeover(
 
 
 def test_a_trim_of_many_is_one_call(client: FailingClient, store: DynamoDBStore, key: str) -> None:
-    store.trim(key, list(range(1, 26)))
-    store.trim(key, [1])
+    store.trim(key, list(range(1, 26)), soon())
+    store.trim(key, [1], soon())
     assert client.operations == ["batch_write_item", "delete_item"]
 
 
@@ -225,7 +221,7 @@ def test_a_session_edited_by_hand_takes_a_new_turn(
     crashed = seen[0] if seen and seen[0].status == RUNNING else None
     number = crashed.turn if crashed else (seen[0].turn if seen else 0) + 1
     taken = running_turn(key, number, lease="new")
-    store.reserve(taken, crashed, NOW)
+    store.reserve(taken, crashed, NOW, soon())
     store.save(replace(done_turn(key, number), lease_id="new"), soon())
     assert any(each.status == DONE and each.lease_id == "new" for each in store.load(key, 3, NOW, soon()))
 
@@ -233,7 +229,7 @@ def test_a_session_edited_by_hand_takes_a_new_turn(
 @pytest.mark.parametrize("turn", ["0.5", "1.5", "2.5"])
 def test_forgetting_a_fractional_turn_ends(client: FailingClient, table: Any, key: str, turn: str) -> None:
     put(table, key, turn, status={"S": DONE})
-    store_over(client).forget(key, NOW)
+    store_over(client).forget(key, NOW, soon())
     assert store_over(client).load(key, 3, NOW, soon()) == []
 
 
@@ -242,12 +238,12 @@ def test_trimming_never_deletes_another_turn_for_a_fractional_one(table: Any, st
     put(table, key, "2.5", status={"S": DONE}, expires_at={"N": "1"})
     expired = [each.turn for each in store.load(key, 3, NOW, soon()) if each.expires_at == 1]
     if expired:
-        store.trim(key, expired)
+        store.trim(key, expired, soon())
     assert [each.turn for each in store.load(key, 3, NOW, soon()) if each.lease_id == "lease 2"] == [2]
 
 
 def test_a_lease_far_in_the_future_is_told_in_whole_seconds(table: Any, store: DynamoDBStore, key: str) -> None:
     put(table, key, "1", status={"S": RUNNING}, lease_until={"N": "9E+125"}, lease_id={"S": "x"})
     with pytest.raises(SessionBusyError) as caught:
-        store.reserve(running_turn(key), None, NOW)
+        store.reserve(running_turn(key), None, NOW, soon())
     assert isinstance(caught.value.retry_after, int)

@@ -77,7 +77,7 @@ def test_a_turn_is_loaded_with_all_that_a_new_turn_needs(store: SessionStore, ke
 
 def test_a_running_turn_comes_back_as_it_was_reserved(store: SessionStore, key: str) -> None:
     turn = running_turn(key)
-    store.reserve(turn, None, NOW)
+    store.reserve(turn, None, NOW, SOON)
     assert store.get(key, 1, SOON) == turn
 
 
@@ -90,8 +90,8 @@ def test_the_newest_turns_come_first_and_numerically(store: SessionStore, key: s
 def test_sessions_do_not_mix(store: SessionStore, key: str) -> None:
     fill(store, key, 2)
     fill(store, key + "x", 1)
-    store.trim(key, [1])
-    store.forget(key, NOW)
+    store.trim(key, [1], SOON)
+    store.forget(key, NOW, SOON)
     assert store.load(key, 10, NOW, SOON) == []
     assert numbers(store.load(key + "x", 10, NOW, SOON)) == [1]
 
@@ -111,9 +111,9 @@ def test_every_status_is_kept(store: SessionStore, key: str, status: str) -> Non
 
 
 def test_only_one_of_two_reserves_a_turn(store: SessionStore, key: str) -> None:
-    store.reserve(running_turn(key, lease="one"), None, NOW)
+    store.reserve(running_turn(key, lease="one"), None, NOW, SOON)
     with pytest.raises(SessionBusyError) as caught:
-        store.reserve(running_turn(key, lease="two"), None, NOW + 20)
+        store.reserve(running_turn(key, lease="two"), None, NOW + 20, SOON)
     assert caught.value.retry_after == 40
     assert store.load(key, 1, NOW, SOON)[0].lease_id == "one"
 
@@ -121,54 +121,54 @@ def test_only_one_of_two_reserves_a_turn(store: SessionStore, key: str) -> None:
 def test_a_completed_turn_is_not_reserved_again(store: SessionStore, key: str) -> None:
     store_turn(store, done_turn(key, 1))
     with pytest.raises(SessionBusyError):
-        store.reserve(running_turn(key), None, NOW)
+        store.reserve(running_turn(key), None, NOW, SOON)
     assert store.load(key, 1, NOW, SOON)[0].status == DONE
 
 
 def test_a_crashed_turn_is_taken_over(store: SessionStore, key: str) -> None:
     crashed = running_turn(key, lease="crashed")
-    store.reserve(crashed, None, NOW)
+    store.reserve(crashed, None, NOW, SOON)
     taken = running_turn(key, lease="new", request_id="other", question="another")
-    store.reserve(taken, crashed, NOW + 100)
+    store.reserve(taken, crashed, NOW + 100, SOON)
     assert store.get(key, 1, SOON) == taken
 
 
 def test_a_takeover_leaves_nothing_of_the_crashed_turn(store: SessionStore, key: str) -> None:
     crashed = running_turn(key, lease="crashed")
-    store.reserve(crashed, None, NOW)
+    store.reserve(crashed, None, NOW, SOON)
     store.save(replace(crashed, messages=[{"role": "user", "content": [{"text": "old"}]}]), SOON)
-    store.reserve(running_turn(key, lease="new"), crashed, NOW + 100)
+    store.reserve(running_turn(key, lease="new"), crashed, NOW + 100, SOON)
     assert store.load(key, 1, NOW, SOON)[0].messages is None
 
 
 def test_a_takeover_is_of_the_very_turn_that_was_seen(store: SessionStore, key: str) -> None:
     crashed = running_turn(key, lease="crashed")
-    store.reserve(crashed, None, NOW)
-    store.reserve(running_turn(key, lease="quicker"), crashed, NOW + 100)
+    store.reserve(crashed, None, NOW, SOON)
+    store.reserve(running_turn(key, lease="quicker"), crashed, NOW + 100, SOON)
     with pytest.raises(SessionBusyError):
-        store.reserve(running_turn(key, lease="slower"), crashed, NOW + 100)
+        store.reserve(running_turn(key, lease="slower"), crashed, NOW + 100, SOON)
     assert store.load(key, 1, NOW, SOON)[0].lease_id == "quicker"
 
 
 def test_a_turn_that_was_completed_meanwhile_is_not_taken_over(store: SessionStore, key: str) -> None:
     late = running_turn(key, lease="late")
-    store.reserve(late, None, NOW)
+    store.reserve(late, None, NOW, SOON)
     store.save(replace(done_turn(key, 1), lease_id="late"), SOON)
     with pytest.raises(SessionBusyError):
-        store.reserve(running_turn(key, lease="new"), late, NOW + 100)
+        store.reserve(running_turn(key, lease="new"), late, NOW + 100, SOON)
     assert store.load(key, 1, NOW, SOON)[0].status == DONE
 
 
 def test_a_turn_that_is_gone_is_not_taken_over(store: SessionStore, key: str) -> None:
     with pytest.raises(SessionBusyError):
-        store.reserve(running_turn(key, lease="new"), running_turn(key, lease="crashed"), NOW)
+        store.reserve(running_turn(key, lease="new"), running_turn(key, lease="crashed"), NOW, SOON)
     assert store.load(key, 1, NOW, SOON) == []
 
 
 def test_saving_needs_the_lease(store: SessionStore, key: str) -> None:
     crashed = running_turn(key, lease="crashed")
-    store.reserve(crashed, None, NOW)
-    store.reserve(running_turn(key, lease="new"), crashed, NOW + 100)
+    store.reserve(crashed, None, NOW, SOON)
+    store.reserve(running_turn(key, lease="new"), crashed, NOW + 100, SOON)
     with pytest.raises(LeaseLostError):
         store.save(replace(done_turn(key, 1), lease_id="crashed"), SOON)
     assert store.load(key, 1, NOW, SOON)[0].status == RUNNING
@@ -176,8 +176,8 @@ def test_saving_needs_the_lease(store: SessionStore, key: str) -> None:
 
 def test_saving_does_not_bring_back_a_session_that_was_deleted(store: SessionStore, key: str) -> None:
     turn = running_turn(key)
-    store.reserve(turn, None, NOW)
-    store.free(turn)
+    store.reserve(turn, None, NOW, SOON)
+    store.free(turn, SOON)
     with pytest.raises(LeaseLostError):
         store.save(replace(done_turn(key, 1), lease_id="mine"), SOON)
     assert store.load(key, 1, NOW, SOON) == []
@@ -191,38 +191,38 @@ def test_saving_twice_is_saving_once(store: SessionStore, key: str) -> None:
 
 
 def test_freeing_deletes_only_what_is_held(store: SessionStore, key: str) -> None:
-    store.reserve(running_turn(key, lease="another"), None, NOW)
-    store.free(running_turn(key, lease="mine"))
+    store.reserve(running_turn(key, lease="another"), None, NOW, SOON)
+    store.free(running_turn(key, lease="mine"), SOON)
     assert len(store.load(key, 1, NOW, SOON)) == 1
-    store.free(running_turn(key, lease="another"))
+    store.free(running_turn(key, lease="another"), SOON)
     assert store.load(key, 1, NOW, SOON) == []
-    store.free(running_turn(key, lease="another"))
+    store.free(running_turn(key, lease="another"), SOON)
 
 
 @pytest.mark.parametrize("count", [1, 2, 25])
 def test_trimming_deletes_what_is_named(store: SessionStore, key: str, count: int) -> None:
     fill(store, key, count + 1)
-    store.trim(key, list(range(count, 0, -1)))
+    store.trim(key, list(range(count, 0, -1)), SOON)
     assert numbers(store.load(key, 100, NOW, SOON)) == [count + 1]
 
 
 def test_trimming_what_is_gone_is_no_error(store: SessionStore, key: str) -> None:
-    store.trim(key, [1])
-    store.trim(key, [1, 2])
+    store.trim(key, [1], SOON)
+    store.trim(key, [1, 2], SOON)
 
 
 def test_forgetting_deletes_everything_however_much(store: SessionStore, key: str) -> None:
     fill(store, key, 57)
-    store.forget(key, NOW)
+    store.forget(key, NOW, SOON)
     assert store.load(key, 100, NOW, SOON) == []
-    store.forget(key, NOW)
+    store.forget(key, NOW, SOON)
 
 
 def test_forgetting_waits_for_a_running_turn(store: SessionStore, key: str) -> None:
     fill(store, key, 2)
-    store.reserve(running_turn(key, 3), None, NOW)
+    store.reserve(running_turn(key, 3), None, NOW, SOON)
     with pytest.raises(SessionBusyError) as caught:
-        store.forget(key, NOW + 59)
+        store.forget(key, NOW + 59, SOON)
     assert caught.value.retry_after == 1
     assert numbers(store.load(key, 10, NOW, SOON)) == [3, 2, 1]
 
@@ -230,6 +230,6 @@ def test_forgetting_waits_for_a_running_turn(store: SessionStore, key: str) -> N
 def test_forgetting_takes_crashed_expired_and_waiting_turns_along(store: SessionStore, key: str) -> None:
     store_turn(store, done_turn(key, 1, expires_at=int(NOW) - 5))
     store_turn(store, replace(done_turn(key, 2), status=WAITING))
-    store.reserve(running_turn(key, 3), None, NOW)
-    store.forget(key, NOW + 61)
+    store.reserve(running_turn(key, 3), None, NOW, SOON)
+    store.forget(key, NOW + 61, SOON)
     assert store.load(key, 10, NOW, SOON) == []
