@@ -34,13 +34,13 @@ setup: $(DEV)  ## make .venv with everything, quick when nothing changed
 	@echo "Ready: .venv is set up"
 
 demo: $(LOCAL)  ## run the sample events through the function, all on this machine
-	@$(PY) -m local demo
+	@$(PY) -m local demo $(ARGS)
 
-chat: $(LOCAL)  ## talk to the function in the terminal
-	@$(PY) -m local chat
+chat: $(LOCAL)  ## talk to the function in the terminal (ARGS="--keep --set max_steps=3")
+	@$(PY) -m local chat $(ARGS)
 
-serve: $(LOCAL)  ## the function behind HTTP on port 8000 (PORT=8000)
-	@$(PY) -m local serve $(if $(PORT),--port $(PORT))
+serve: $(LOCAL)  ## the function behind HTTP on port 8000 (PORT=8000, ARGS="--keep")
+	@$(PY) -m local serve $(if $(PORT),--port $(PORT)) $(ARGS)
 
 test: $(DEV)  ## run all tests; FAST=1 leaves out the slow ones
 	@$(PY) -m pytest -q -n auto --dist loadfile $(if $(FAST),-m "not slow")

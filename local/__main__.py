@@ -1,23 +1,27 @@
-"""The command line: python -m local demo | ask | chat | serve | event | replay | export."""
+"""The command line: python -m local demo | ask | chat | serve | event | sessions | replay | export."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from local.chat import ask, chat, decide
+from local.chat import Asked, ask, chat, decide
 from local.demo import EVENTS, SETTINGS, run_demo
 from local.events import read_event, run_events
+from local.kept import items_in_file, items_in_table, list_sessions, show_sessions
 from local.options import (
     DEFAULT_KEEP,
+    add_address,
     add_decisions,
     keep_option,
     port,
     session_option,
     shared_options,
     source_options,
+    turn_options,
 )
 from local.problem import ProblemError
+from local.remote import Remote
 from local.screen import Screen
 from local.serve import serve
 from local.stack import Choices, local_stack
@@ -57,6 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     asking = add("ask", "Ask one question; only the answer goes to standard output.", keeping, session)
     asking.add_argument("question", metavar="QUESTION", nargs="?")
     add_decisions(asking)
+    add_address(asking)
     asking.add_argument("--json", action="store_true", help="print the whole answer as JSON")
     asking.set_defaults(run=_ask)
     add("chat", "Talk to the function.", keeping, session).set_defaults(run=_chat)
@@ -69,13 +74,17 @@ def build_parser() -> argparse.ArgumentParser:
     sending = add("event", "Send events as they are and print the results.")
     sending.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a JSON file, or - for standard input")
     sending.set_defaults(run=_event)
+    text = "List the kept sessions, or show one of them turn by turn."
+    looking = commands.add_parser("sessions", help=text, description=text, parents=[source_options()])
+    looking.add_argument("session", metavar="ID", nargs="?", help="the session, direct or of any caller, or its key")
+    looking.set_defaults(run=_sessions)
     text = "Run stored turns again with the model's recorded answers and today's tools, and show what differs."
-    again = commands.add_parser("replay", help=text, description=text, parents=[source_options()])
+    again = commands.add_parser("replay", help=text, description=text, parents=[turn_options()])
     again.add_argument("--run-side-effects", action="store_true", help="run tools with side effects too")
     again.add_argument("--json", action="store_true", help="print what was found as JSON")
     again.set_defaults(run=_replay)
     text = "Write the model's recorded answers as a script, to be played with --script."
-    writing = commands.add_parser("export", help=text, description=text, parents=[source_options()])
+    writing = commands.add_parser("export", help=text, description=text, parents=[turn_options()])
     writing.add_argument("--output", metavar="FILE", type=Path, help="where to write it (default: standard output)")
     writing.set_defaults(run=_export)
     return parser
@@ -111,11 +120,27 @@ def _ask(arguments: argparse.Namespace) -> int:
     def say(text: str) -> None:
         print(text, file=out)
 
+    can_go_on = bool(arguments.url or arguments.keep)
+    asked = Asked(as_json=arguments.json, details=details, say=say, can_go_on=can_go_on)
+    if arguments.url:
+        _refuse_beside_url(arguments)
+        remote = Remote(arguments.url, arguments.caller or "")
+        return decide(remote, session, verdicts, asked) if verdicts else ask(remote, question, session, asked)
+    if arguments.caller:
+        raise ProblemError("--caller needs --url: asked directly, the function knows no callers.")
     with local_stack(_choices(arguments), on_record=details.tool_use) as stack:
         details.line(stack.banner, "dim")
-        if verdicts:
-            return decide(stack, session, verdicts, as_json=arguments.json, details=details, say=say)
-        return ask(stack, question, session, as_json=arguments.json, details=details, say=say)
+        return decide(stack, session, verdicts, asked) if verdicts else ask(stack, question, session, asked)
+
+
+def _refuse_beside_url(arguments: argparse.Namespace) -> None:
+    """What belongs to the function that runs here says nothing to one that runs elsewhere."""
+    names = {"aws": "aws", "script": "script", "model_url": "model-url", "model": "model", "set": "set", "keep": "keep"}
+    given = [f"--{option}" for name, option in names.items() if getattr(arguments, name)]
+    if given:
+        raise ProblemError(
+            f"{' and '.join(given)} can't go with --url: the function that runs there was started with its own."
+        )
 
 
 def _chat(arguments: argparse.Namespace) -> int:
@@ -137,6 +162,20 @@ def _event(arguments: argparse.Namespace) -> int:
     with local_stack(_choices(arguments)) as stack:
         print(stack.banner, file=sys.stderr)
         return 1 if run_events(stack, events) else 0
+
+
+def _sessions(arguments: argparse.Namespace) -> int:
+    _check_source(arguments)
+    screen, keep = Screen(sys.stdout), arguments.keep or DEFAULT_KEEP
+    if not arguments.session:
+        if arguments.table:
+            raise ProblemError("Of a real table one session is shown: name its id.")
+        list_sessions(screen, keep)
+    elif arguments.table:
+        show_sessions(screen, [items_in_table(arguments.table, arguments.session)])
+    else:
+        show_sessions(screen, items_in_file(keep, arguments.session))
+    return 0
 
 
 def _replay(arguments: argparse.Namespace) -> int:
@@ -164,11 +203,15 @@ def _export(arguments: argparse.Namespace) -> int:
     return export_stored(_source(arguments), details, say)
 
 
-def _source(arguments: argparse.Namespace) -> Source:
+def _check_source(arguments: argparse.Namespace) -> None:
     if arguments.aws != (arguments.table is not None):
         raise ProblemError("--aws and --table NAME go together: they name the real session table.")
     if arguments.aws and arguments.keep:
         raise ProblemError("Sessions come from --keep FILE or from --aws, not from both.")
+
+
+def _source(arguments: argparse.Namespace) -> Source:
+    _check_source(arguments)
     return Source(
         session=arguments.session,
         turn=arguments.turn,

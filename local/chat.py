@@ -4,6 +4,8 @@ import contextlib
 import json
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from local.approving import LEAVING, Verdict, settle, waiting
 from local.screen import Screen, describe_failure, failed
@@ -16,48 +18,58 @@ HELP = """\
 /quit          leave (so do exit, Ctrl-D and Ctrl-C)"""
 
 
-def ask(
-    stack: Stack, question: str, session_id: str | None, *, as_json: bool, details: Screen, say: Callable[[str], None]
-) -> int:
-    """Ask one question; `say` gets the answer alone, `details` the tokens. Returns the exit code."""
+class Asking(Protocol):
+    """What can be asked: a stack, or a function that runs elsewhere."""
+
+    def invoke(self, event: Any) -> tuple[Any, bool]:
+        """The outcome of a direct event: the answer and True, or an error and False."""
+        ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How an answer is given: `say` gets the answer alone, or as JSON, and `details` what stands beside it.
+
+    `can_go_on`: the session outlives this command, so that what waits can be decided on by another.
+    """
+
+    as_json: bool
+    details: Screen
+    say: Callable[[str], None]
+    can_go_on: bool
+
+
+def ask(function: Asking, question: str, session_id: str | None, asked: Asked) -> int:
+    """Ask one question. Returns the exit code."""
     event = {"question": question} | ({"session_id": session_id} if session_id else {})
-    return _send(stack, event, as_json=as_json, details=details, say=say)
+    return _send(function, event, asked)
 
 
-def decide(
-    stack: Stack,
-    session_id: str,
-    verdicts: Mapping[str, Verdict],
-    *,
-    as_json: bool,
-    details: Screen,
-    say: Callable[[str], None],
-) -> int:
-    """Approve or deny, by tool use id, what a session waits for; the rest is as in `ask`."""
-    event = {"session_id": session_id, "approvals": dict(verdicts)}
-    return _send(stack, event, as_json=as_json, details=details, say=say)
+def decide(function: Asking, session_id: str, verdicts: Mapping[str, Verdict], asked: Asked) -> int:
+    """Approve or deny, by tool use id, what a session waits for. Returns the exit code."""
+    return _send(function, {"session_id": session_id, "approvals": dict(verdicts)}, asked)
 
 
-def _send(stack: Stack, event: object, *, as_json: bool, details: Screen, say: Callable[[str], None]) -> int:
-    result, succeeded = stack.invoke(event)
+def _send(function: Asking, event: object, asked: Asked) -> int:
+    result, succeeded = function.invoke(event)
     if failed(result, succeeded):
-        details.line(describe_failure(result), "bold red")
+        asked.details.line(describe_failure(result), "bold red")
         return 1
     approvals = result.get("approvals", [])
     for each in approvals:
-        details.waits(each)
+        asked.details.waits(each)
     if approvals:
-        details.line(_how_to_approve(stack, result["session_id"]), "yellow")
-    if as_json:
-        say(json.dumps(result, ensure_ascii=False, indent=2))
+        asked.details.line(_how_to_approve(asked.can_go_on, result["session_id"]), "yellow")
+    if asked.as_json:
+        asked.say(json.dumps(result, ensure_ascii=False, indent=2))
         return 0
-    details.tokens(result)
-    say(result["answer"])
+    asked.details.tokens(result)
+    asked.say(result["answer"])
     return 0
 
 
-def _how_to_approve(stack: Stack, session: str) -> str:
-    if not stack.keep:
+def _how_to_approve(can_go_on: bool, session: str) -> str:
+    if not can_go_on:
         return "The session ends here, so this can't be approved. With --keep it could, and `chat` asks at once."
     return f"The same command with --session {session} --approve ID, or --deny ID=WHY, instead of the question decides."
 

@@ -51,8 +51,9 @@ class FunctionLog(logging.Filter):
     def end_loading(self, cause: BaseException | None) -> None:
         """The error of a tool's module that kept the function from being built is shown in place of what the log says of it."""
         held, self._held = self._held or [], None
-        if cause:
-            print(self._own("".join(traceback.format_exception(cause))), file=sys.stderr)
+        trace = "".join(traceback.format_exception(cause)) if cause else ""
+        if own_places(trace, self._root) != trace:  # where no place is one's own, the sentence of the log says more
+            print(self._own(trace), file=sys.stderr)
             self._told = {self._text(record) for record in held if _is_failure(record)}
         for record in held:
             self._show(record)

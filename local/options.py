@@ -38,14 +38,20 @@ def session_option() -> argparse.ArgumentParser:
 
 
 def source_options() -> argparse.ArgumentParser:
-    """Which stored turns, and where they are."""
+    """Where kept sessions are."""
     options = argparse.ArgumentParser(add_help=False)
-    options.add_argument("session", metavar="SESSION")
-    options.add_argument("turn", metavar="TURN", type=int, nargs="?", help="its number (default: all that are kept)")
     text = f"the file that keeps the sessions (default: {DEFAULT_KEEP})"
     options.add_argument("--keep", metavar="FILE", type=Path, help=text)
     options.add_argument("--aws", action="store_true", help="read a real table, with your credentials")
     options.add_argument("--table", metavar="NAME", help="with --aws, the name of the session table")
+    return options
+
+
+def turn_options() -> argparse.ArgumentParser:
+    """Which kept turns are to be run again, and with which settings."""
+    options = argparse.ArgumentParser(add_help=False, parents=[source_options()])
+    options.add_argument("session", metavar="SESSION")
+    options.add_argument("turn", metavar="TURN", type=int, nargs="?", help="its number (default: all that are kept)")
     _add_settings(options)
     return options
 
@@ -72,9 +78,20 @@ def add_decisions(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_address(parser: argparse.ArgumentParser) -> None:
+    """Where the function is asked in place of here, and by whom."""
+    parser.add_argument("--url", metavar="URL", help="ask the function behind HTTP, such as a `serve` that runs")
+    parser.add_argument("--caller", metavar="NAME", help="with --url, who asks, as the authorizer of `serve` takes it")
+
+
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--set", metavar="NAME=VALUE", type=_setting, action="append", default=[], help="a setting of the function"
+        "--set",
+        metavar="NAME=VALUE",
+        type=_setting,
+        action="append",
+        default=[],
+        help="a setting of the function, over that of cdk.json: its key there, or its variable",
     )
 
 
@@ -85,7 +102,7 @@ def _denial(text: str) -> tuple[str, dict[str, Any]]:
 
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
-    if not equals or not re.fullmatch("[A-Z][A-Z0-9_]*", name):
+    if not equals or not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
         raise argparse.ArgumentTypeError(f"{text!r} must be NAME=VALUE, such as HISTORY_PAIRS=3")
     return name, value
 

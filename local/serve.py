@@ -3,13 +3,17 @@
 import errno
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from local.function import importable
 from local.gateway import Gateway
 from local.problem import ProblemError
 from local.screen import Screen
 from local.stack import Stack
+
+CALLER_HEADER = "x-caller"
+"""Who calls, as a Lambda authorizer in front of the function would tell it."""
 
 
 def serve(
@@ -19,6 +23,12 @@ def serve(
 
     Returns the exit code. Raises ProblemError if the port is taken.
     """
+    with importable():
+        from agent.edge.callers import caller_of
+        from agent.edge.routes import ROUTES
+
+    # The gateway hands on what the function itself answers to OPTIONS, unless --cors has it answer.
+    routes = [*ROUTES, *{f"OPTIONS {key.partition(' ')[2]}": None for key in ROUTES}]
     one_at_a_time = threading.Lock()
 
     def invoke(event: dict[str, Any]) -> tuple[Any, bool]:
@@ -30,13 +40,21 @@ def serve(
 
     cors = {"AllowOrigins": origins, "AllowMethods": ["*"], "AllowHeaders": ["*"]} if origins else None
     try:
-        gateway = Gateway(invoke, port=port, cors=cors, listener=listen)
+        gateway = Gateway(
+            invoke,
+            routes=routes,
+            port=port,
+            cors=cors,
+            authorizer=_Callers(screen, caller_of).authorize,
+            listener=listen,
+        )
     except OSError as error:
         reason = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror
         raise ProblemError(f"Port {port} can't be served: {reason}. --port takes another one.") from error
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with gateway:
         screen.line(f"Serving on {gateway.url}; Ctrl-C ends it. A change in lambda/ counts from the next request.")
+        screen.line(f"Who calls is taken from the header {CALLER_HEADER}; without it the caller is anonymous.")
         screen.line(_examples(gateway.url))
         try:
             wait(gateway.url) if wait else signal.pause()
@@ -45,6 +63,27 @@ def serve(
         finally:
             signal.signal(signal.SIGTERM, before)
     return 0
+
+
+class _Callers:
+    """The authorizer: it takes every caller at its word, and tells once how the function names each."""
+
+    def __init__(self, screen: Screen, caller_of: Callable[[Mapping[str, Any], str], str]) -> None:
+        self._screen = screen
+        self._caller_of = caller_of
+        self._told: set[str] = set()
+
+    def authorize(self, event: dict[str, Any]) -> dict[str, Any]:
+        """What a Lambda authorizer gives the function of a request."""
+        name = event["headers"].get(CALLER_HEADER, "").strip()
+        if not name:
+            return {}
+        authorizer = {"lambda": {"principalId": name}}
+        if name not in self._told:
+            self._told.add(name)
+            known_as = self._caller_of({"authorizer": authorizer}, "session")
+            self._screen.line(f"The caller {name} is {known_as} in APPROVERS and in the log.")
+        return authorizer
 
 
 def _examples(url: str) -> str:

@@ -57,7 +57,7 @@ class SessionTable:
 
     def rows(self) -> list[Row]:
         """All stored turns, oldest first."""
-        return sorted((_row(item) for item in self._items()), key=lambda row: (row.created_at, row.turn))
+        return sorted((row_of(item) for item in self._items()), key=lambda row: (row.created_at, row.turn))
 
     def items(self, session_id: str) -> list[Item]:
         """The items of a session, oldest turn first."""
@@ -83,15 +83,11 @@ class SessionTable:
 
     def load(self, path: Path) -> None:
         """Put back what `save` wrote; a file that isn't there yet holds nothing."""
-        if not path.exists():
-            return
-        try:
-            for item in json.loads(path.read_text(encoding="utf-8"))["sessions"]:
+        for item in read_kept(path):
+            try:
                 self._client.put_item(TableName=self._name, Item=item)
-        except OSError as error:
-            raise ProblemError(f"The sessions in {path} can't be read: {error.strerror}.") from error
-        except (ValueError, LookupError, TypeError, ClientError, ParamValidationError) as error:
-            raise ProblemError(f"{path} holds no sessions kept by this command: delete it or name another.") from error
+            except (ClientError, ParamValidationError) as error:
+                raise _not_kept_here(path) from error
 
     def _items(self) -> list[Item]:
         pages = self._client.get_paginator("scan").paginate(TableName=self._name)
@@ -109,7 +105,28 @@ def stored_items(client: "DynamoDBClient", name: str, session_id: str) -> list[I
     return [item for page in pages for item in page["Items"]]
 
 
-def _row(item: Mapping[str, Mapping[str, str]]) -> Row:
+def read_kept(path: Path) -> list[Item]:
+    """The items in a file that `save` wrote; none where there is no file. Raises ProblemError for any other file."""
+    if not path.exists():
+        return []
+    try:
+        items: list[Item] = json.loads(path.read_text(encoding="utf-8"))["sessions"]
+        for item in items:
+            row_of(item)
+    except OSError as error:
+        raise ProblemError(f"The sessions in {path} can't be read: {error.strerror}.") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise _not_kept_here(path) from error
+    return items
+
+
+def _not_kept_here(path: Path) -> ProblemError:
+    return ProblemError(f"{path} holds no sessions kept by this command: delete it or name another.")
+
+
+def row_of(item: Mapping[str, Mapping[str, str]]) -> Row:
+    """What is shown of a stored turn."""
+
     def value(name: str, default: str) -> str:
         return next(iter(item.get(name, {}).values()), default)
 

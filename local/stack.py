@@ -7,21 +7,23 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import botocore.session
 from moto import mock_aws
 from moto.core.config import DefaultConfig
 
-from infra.context import choices as deployed_choices
 from local.aws_server import AWSServer
 from local.bedrock.reply import Model
 from local.bedrock.script import ScriptError, load_script
 from local.bedrock.server import BedrockServer
 from local.function import LAMBDA, LocalFunction
+from local.locking import held
 from local.offline.model import BANNER, answer
 from local.problem import ProblemError
 from local.session_table import SessionTable
+from local.settings import Start, start_from
 
 _TABLE = "sessions"
 _REGION = "us-east-1"
@@ -29,7 +31,7 @@ _REGION = "us-east-1"
 
 @dataclass(frozen=True)
 class Choices:
-    """What the caller chose. `settings` are environment variables of the function and win over all others."""
+    """What the caller chose. `settings`, by keys of cdk.json or variables, go over cdk.json and this process's environment."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
     aws: bool = False
@@ -37,6 +39,7 @@ class Choices:
     model_id: str | None = None
     script: Path | None = None
     keep: Path | None = None
+    read_only: bool = False  # what is kept is only looked at
     show_logs: bool = False
     root: Path = LAMBDA
 
@@ -69,25 +72,14 @@ def local_stack(choices: Choices, *, on_record: Callable[[logging.LogRecord], No
 
     `on_record` is told of each log record of the function.
     """
+    start = start_from(choices.settings, choices.root, _region() if choices.aws else None)
     with ExitStack() as closing:
-        environment = {**os.environ, "TABLE_NAME": _TABLE, "POWERTOOLS_METRICS_DISABLED": "true"}
-        environment.setdefault("POWERTOOLS_SERVICE_NAME", "agent")
-        # The log stays on this machine, and the commands show what goes into the tools.
-        environment.setdefault("LOG_CONTENT", "true")
-        # Whatever proxy there is, it isn't for this machine.
-        environment["NO_PROXY"] = environment["no_proxy"] = _no_proxy()
-        if choices.aws:
-            banner = _use_bedrock(environment, choices.model_id or deployed_choices().model_id)
-        elif choices.model_url is not None:
-            banner = _use_endpoint(environment, choices.model_url, choices.model_id)
-        else:
-            model, banner = _model(choices.script)
-            server = closing.enter_context(BedrockServer(model))
-            _use_stand_in(environment, server.url, choices.model_id or "local.offline-v1")
-        region = environment["AWS_DEFAULT_REGION"]
-        environment["AWS_ENDPOINT_URL_DYNAMODB"] = closing.enter_context(AWSServer()).url
-        closing.enter_context(process_environment({**environment, **choices.settings}))
+        if choices.keep and not choices.read_only:
+            closing.enter_context(held(choices.keep))
+        environment, banner = _environment(choices, start, closing)
+        closing.enter_context(process_environment({**environment, **start.given}))
         closing.enter_context(mock_aws(config=_moto_config(choices.aws)))
+        region = environment["AWS_DEFAULT_REGION"]
         client = boto3.client(
             "dynamodb",
             region_name=region,
@@ -98,8 +90,37 @@ def local_stack(choices: Choices, *, on_record: Callable[[logging.LogRecord], No
         sessions = SessionTable(client, _TABLE)
         if choices.keep:
             sessions.load(choices.keep)
-        function = LocalFunction(choices.root, on_record=on_record, show_logs=choices.show_logs)
-        yield Stack(closing.enter_context(function), sessions, banner, choices.keep)
+        function = LocalFunction(
+            choices.root,
+            timeout_seconds=start.config.timeout_seconds,
+            on_record=on_record,
+            show_logs=choices.show_logs,
+        )
+        keep = None if choices.read_only else choices.keep
+        yield Stack(closing.enter_context(function), sessions, banner, keep)
+
+
+def _environment(choices: Choices, start: Start, closing: ExitStack) -> tuple[dict[str, str], str]:
+    """The function's environment but for what was given, and what answers; a stand-in for it lasts until `closing`."""
+    provider = "bedrock" if choices.aws else "openai" if choices.model_url is not None else None
+    environment = {**start.environment(provider), **os.environ, "POWERTOOLS_METRICS_DISABLED": "true"}
+    # The log stays on this machine, and the commands show what goes into the tools.
+    environment |= {"TABLE_NAME": _TABLE, "LOG_CONTENT": os.environ.get("LOG_CONTENT") or "true"}
+    # Whatever proxy there is, it isn't for this machine.
+    environment["NO_PROXY"] = environment["no_proxy"] = _no_proxy()
+    # The model of cdk.json, where it is one that can be asked here.
+    deployed = start.config.model_id if start.config.model_provider == provider else None
+    model_id = start.given.get("MODEL_ID") or choices.model_id or deployed
+    if choices.aws:
+        banner = _use_bedrock(environment, model_id)
+    elif choices.model_url is not None:
+        banner = _use_endpoint(environment, choices.model_url, model_id)
+    else:
+        model, banner = _model(choices.script)
+        server = closing.enter_context(BedrockServer(model))
+        _use_stand_in(environment, server.url, choices.model_id or "local.offline-v1")
+    environment["AWS_ENDPOINT_URL_DYNAMODB"] = closing.enter_context(AWSServer()).url
+    return environment, banner
 
 
 def _model(script: Path | None) -> tuple[Model, str]:
@@ -119,11 +140,15 @@ def _use_stand_in(environment: dict[str, str], url: str, model_id: str) -> None:
 def _use_endpoint(environment: dict[str, str], url: str, model_id: str | None) -> str:
     """The key stays where it is, in the caller's own environment."""
     if not model_id:
-        raise ProblemError("--model-url needs --model, the model's name at that endpoint.")
+        raise ProblemError(
+            "--model-url needs --model, the model's name at that endpoint, unless cdk.json has model_provider=openai."
+        )
     _leave_aws(environment)
     environment.pop("OPENAI_API_KEY_SECRET", None)
     environment.update(MODEL_PROVIDER="openai", MODEL_ID=model_id, OPENAI_BASE_URL=url)
-    return f"{model_id} answers, at the endpoint that you chose. Sessions stay on this machine."
+    # Without what may be a password or a key.
+    address = urlsplit(url)._replace(netloc=urlsplit(url).netloc.rpartition("@")[2], query="", fragment="").geturl()
+    return f"{model_id} answers, at {address}. Sessions stay on this machine."
 
 
 def _leave_aws(environment: dict[str, str]) -> None:
@@ -141,18 +166,25 @@ def _leave_aws(environment: dict[str, str]) -> None:
     )
 
 
-def _use_bedrock(environment: dict[str, str], model_id: str) -> str:
+def _use_bedrock(environment: dict[str, str], model_id: str | None) -> str:
     """The caller's own credentials and region; what they lack is told before anything is asked."""
-    session = botocore.session.Session()
-    region = environment.get("AWS_REGION") or session.get_config_variable("region")
-    if not region:
-        raise ProblemError("No AWS region is set: export AWS_REGION, or choose a profile that has one.")
-    if session.get_credentials() is None:
+    if not model_id:
+        raise ProblemError("--aws needs --model, since the model_id of cdk.json is none of Bedrock's.")
+    region = _region()
+    if botocore.session.Session().get_credentials() is None:
         raise ProblemError("No AWS credentials are found: `aws configure` or `aws sso login` makes some.")
     # The endpoint that local_stack sets for DynamoDB must hold whatever the profile says, or sessions would leave.
     environment.update(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="false", AWS_ACCOUNT_ID_ENDPOINT_MODE="disabled")
     environment.update(MODEL_PROVIDER="bedrock", MODEL_ID=model_id, AWS_REGION=region, AWS_DEFAULT_REGION=region)
     return f"{model_id} on Amazon Bedrock in {region} answers, at your account's cost. Sessions stay on this machine."
+
+
+def _region() -> str:
+    """The caller's own region. Raises ProblemError where there is none."""
+    region = os.environ.get("AWS_REGION") or botocore.session.Session().get_config_variable("region")
+    if not region:
+        raise ProblemError("No AWS region is set: export AWS_REGION, or choose a profile that has one.")
+    return str(region)
 
 
 def _moto_config(aws: bool) -> DefaultConfig:

@@ -8,19 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import boto3
-from botocore.exceptions import BotoCoreError, ClientError
-
-from local.function import OWN, importable
+from local.function import LAMBDA, OWN, importable
+from local.kept import items_in_file, items_in_table
 from local.problem import ProblemError
 from local.screen import Screen
-from local.session_table import Item, stored_items
+from local.session_table import Item
+from local.settings import start_from
 from local.stack import Choices, local_stack, process_environment
 
 if TYPE_CHECKING:
     from local.recordings import Recording
-
-_NO_CALLER = "anonymous#"  # stands before the id of a session that came over HTTP without an authorizer
 
 
 @dataclass(frozen=True)
@@ -76,13 +73,10 @@ def export_stored(source: Source, details: Screen, say: Callable[[str], None]) -
 @contextmanager
 def _recordings(source: Source) -> Iterator[list["Recording"]]:
     """The turns, in an environment in which their tools can run. Raises ProblemError where there are none."""
-    with _items(source) as items, importable():
+    with _environment(source), importable():
         from local.recordings import recordings
 
-        if not items:
-            place = f"the table {source.table}" if source.table else f"{source.keep}"
-            raise ProblemError(f"Nothing is kept of the session {source.session} in {place}.")
-        found = recordings(items)
+        found = recordings(_items(source))
         chosen = [each for each in found if source.turn in (None, each.turn)]
         if not chosen:
             turns = ", ".join(str(each.turn) for each in found) or "none"
@@ -90,18 +84,23 @@ def _recordings(source: Source) -> Iterator[list["Recording"]]:
         yield chosen
 
 
+def _items(source: Source) -> list[Item]:
+    if source.table:
+        return items_in_table(source.table, source.session)
+    first, *others = items_in_file(source.keep, source.session)
+    keys = [items[0]["session_id"]["S"] for items in (first, *others)]
+    if others and keys[0] != source.session:
+        raise ProblemError(f"Several callers have a session {source.session}: name one of {', '.join(keys)}.")
+    return first
+
+
 @contextmanager
-def _items(source: Source) -> Iterator[list[Item]]:
+def _environment(source: Source) -> Iterator[None]:
     if source.table is None:
-        with local_stack(Choices(settings=source.settings, keep=source.keep)) as stack:
-            yield stack.sessions.items(source.session) or stack.sessions.items(_NO_CALLER + source.session)
+        with local_stack(Choices(settings=source.settings, keep=source.keep, read_only=True)):
+            yield
         return
-    environment = {"MODEL_ID": "recorded", **os.environ, "TABLE_NAME": source.table, **source.settings}
-    with process_environment(environment):
-        try:
-            client = boto3.client("dynamodb")
-            items = stored_items(client, source.table, source.session)
-            items = items or stored_items(client, source.table, _NO_CALLER + source.session)
-        except (ClientError, BotoCoreError) as error:
-            raise ProblemError(f"The table {source.table} can't be read: {error}") from error
-        yield items
+    start = start_from(source.settings, LAMBDA)
+    recorded = {"MODEL_ID": "recorded", "TABLE_NAME": source.table}
+    with process_environment({**start.environment(None), **os.environ, **recorded, **start.given}):
+        yield

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local.chat import ask, chat
+from local.chat import Asked, ask, chat
 from local.screen import Screen
 from local.stack import Choices, Stack, local_stack
 
@@ -35,6 +35,10 @@ def typing(*lines: str, end: type[BaseException] = EOFError) -> Callable[[str], 
         return left.pop(0)
 
     return read_line
+
+
+def asked(shown: io.StringIO, said: list[str], *, as_json: bool = False) -> Asked:
+    return Asked(as_json=as_json, details=Screen(shown), say=said.append, can_go_on=False)
 
 
 def test_a_chat_shows_tool_uses_answers_and_tokens_in_this_order(stack: Stack, shown: io.StringIO) -> None:
@@ -82,18 +86,18 @@ def test_answers_are_kept_as_the_chat_goes(stack: Stack, shown: io.StringIO) -> 
 
 def test_ask_says_the_answer_alone(stack: Stack, shown: io.StringIO) -> None:
     said: list[str] = []
-    assert ask(stack, "hello", "s", as_json=False, details=Screen(shown), say=said.append) == 0
+    assert ask(stack, "hello", "s", asked(shown, said)) == 0
     assert said == ["You said: hello"]
     assert "5 tokens in" in shown.getvalue()
 
 
 def test_ask_can_say_the_whole_answer_as_json(stack: Stack, shown: io.StringIO) -> None:
     said: list[str] = []
-    ask(stack, "hello", None, as_json=True, details=Screen(shown), say=said.append)
+    ask(stack, "hello", None, asked(shown, said, as_json=True))
     assert json.loads(said[0])["session_id"] == "made-up"
 
 
 def test_ask_fails_with_the_reason_and_no_answer(stack: Stack, shown: io.StringIO) -> None:
     said: list[str] = []
-    assert ask(stack, "raise", None, as_json=False, details=Screen(shown), say=said.append) == 1
+    assert ask(stack, "raise", None, asked(shown, said)) == 1
     assert (said, shown.getvalue()) == ([], "ValueError: no such thing\n")

@@ -14,7 +14,9 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["ask"], ["chat"], ["serve"], ["event"], ["replay"], ["export"]])
+@pytest.mark.parametrize(
+    "command", [[], ["demo"], ["ask"], ["chat"], ["serve"], ["event"], ["sessions"], ["replay"], ["export"]]
+)
 def test_every_command_has_help(command: list[str]) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "local", *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -22,11 +24,42 @@ def test_every_command_has_help(command: list[str]) -> None:
     assert run.stdout.startswith(f"usage: python -m local {' '.join(command)}".rstrip())
 
 
-@pytest.mark.parametrize("arguments", [["--set", "history_pairs=3"], ["--set", "HISTORY_PAIRS"]])
-def test_a_wrong_setting_is_refused_with_an_example(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("setting", ["HISTORY_PAIRS", "HISTORY-PAIRS=3", "=3"])
+def test_a_wrong_setting_is_refused_with_an_example(setting: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["chat", *arguments])
+        main(["chat", "--set", setting])
     assert "must be NAME=VALUE, such as HISTORY_PAIRS=3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["ask", "hello"], ["chat"], ["serve"], ["demo"], ["replay", "s"]])
+def test_an_unknown_setting_is_refused_with_the_nearest_known_one(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--set", "MAXSTEPS=3"]) == 2
+    assert capsys.readouterr().err == f"{command[0]}: There is no setting MAXSTEPS: MAX_STEPS is the nearest.\n"
+
+
+@pytest.mark.parametrize("name", ["max_steps", "MAX_STEPS"])
+def test_a_setting_goes_by_its_key_or_its_variable(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "What is the tangent of 7?", "--json", "--set", f"{name}=1"]) == 0
+    assert json.loads(capsys.readouterr().out)["stop_reason"] == "step_limit"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--url", "http://127.0.0.1:1"], "http://127.0.0.1:1 can't be asked: "),
+        (["--url", "127.0.0.1:8000"], "--url must begin with http:// or https://"),
+        (["--url", "http://x", "--keep", "--set", "MAX_STEPS=1"], "--set and --keep can't go with --url"),
+        (["--caller", "bob"], "--caller needs --url"),
+    ],
+)
+def test_what_cannot_be_asked_elsewhere_is_told(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ask", "hello", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert (out, told in err) == ("", True)
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "http"])

@@ -2,6 +2,7 @@
 
 import importlib.util
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,35 +133,45 @@ from types import SimpleNamespace
 
 logger = logging.getLogger("service_undefined")
 failure = RuntimeError("not set up")
-{cause}
-logger.error("request failed", extra={{"error.type": "misconfigured", "detail": "orders.py can't be loaded"}})
+try:
+    import tool
+except Exception as cause:
+    failure.__cause__ = cause
+logger.error("request failed", extra={"error.type": "misconfigured", "detail": "tool.py can't be loaded"})
 _FUNCTION = SimpleNamespace(entrance=SimpleNamespace(failure=failure))
 
 def lambda_handler(event, context):
-    logger.error("request failed", extra={{"error.type": "misconfigured", "detail": "orders.py can't be loaded"}})
-    logger.warning("request failed", extra={{"error.type": "not_found", "detail": ""}})
-    return {{}}
+    logger.error("request failed", extra={"error.type": "misconfigured", "detail": "tool.py can't be loaded"})
+    logger.warning("request failed", extra={"error.type": "not_found", "detail": ""})
+    return {}
 """
 
 
 @pytest.mark.parametrize(
-    ("cause", "shown"),
+    ("text", "shown"),
     [
-        ("", "orders.py can't be loaded\n"),
-        ('failure.__cause__ = NameError("no such name: x")', "NameError: no such name: x\n"),
+        ("", "tool.py can't be loaded\n"),
+        ("def x(:", r"  File \".*/tool.py\", line 1\n    def x\(:\n *\^\nSyntaxError: .*\n"),
+        (
+            "import orders",
+            r"  File \".*/tool.py\", line 1, in <module>\n    import orders\nModuleNotFoundError: .*'orders'\n",
+        ),
     ],
 )
 def test_what_keeps_the_function_from_being_built_is_told_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], cause: str, shown: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, shown: str
 ) -> None:
-    (tmp_path / "handler.py").write_text(TOLD.format(cause=cause))
+    (tmp_path / "handler.py").write_text(TOLD)
+    (tmp_path / "tool.py").write_text(text)
+    sys.modules.pop("tool", None)
+    expected = f"Traceback \\(most recent call last\\):\n{shown}" if text else shown
     with LocalFunction(tmp_path) as function:
         function.invoke({})
         function.invoke({})
-        assert capsys.readouterr().err == shown
-        (tmp_path / "handler.py").write_text(TOLD.format(cause=cause) + "# changed")
+        assert re.fullmatch(expected, capsys.readouterr().err)
+        (tmp_path / "tool.py").write_text(f"{text}  # changed")
         function.invoke({})
-        assert shown in capsys.readouterr().err
+        assert "tool.py" in capsys.readouterr().err
 
 
 def test_a_root_that_was_importable_before_stays_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def test_the_function_is_told_where_to_ask_for_which_model(choices: Choices, mon
     monkeypatch.setenv("AWS_PROFILE", "bogus")
     with local_stack(replace(choices, model_url=URL, model_id="qwen3:8b")) as stack:
         environment, _ = stack.function.invoke({})
-        assert "qwen3:8b answers" in stack.banner
+        assert f"qwen3:8b answers, at {URL}." in stack.banner
     asked = {name: value for name, value in environment.items() if not name.startswith("AWS_")}
     assert asked == {
         "MODEL_PROVIDER": "openai",
@@ -55,6 +55,13 @@ def test_without_an_endpoint_the_model_is_bedrocks_whatever_is_exported(
 def test_an_endpoint_needs_a_model(choices: Choices, url: str) -> None:
     with pytest.raises(ProblemError, match="--model-url needs --model"), local_stack(replace(choices, model_url=url)):
         pass
+
+
+def test_a_key_in_the_address_is_not_printed(choices: Choices) -> None:
+    url = "https://me:secret@models.example/v1?key=secret"
+    with local_stack(replace(choices, model_url=url, model_id="a")) as stack:
+        assert stack.banner.startswith("a answers, at https://models.example/v1. ")
+        assert stack.function.invoke({})[0]["OPENAI_BASE_URL"] == url
 
 
 def test_the_command_line_takes_one_model_only(capsys: pytest.CaptureFixture[str]) -> None:
