@@ -14,6 +14,11 @@ _QUESTION = "approve? y, or n and why> "
 _HINT = "Type y to let it run, n and why not to, or /quit to leave it waiting."
 
 
+def decision_id(approval: Mapping[str, Any]) -> str:
+    """The id by which one of an answer's `approvals` is decided on."""
+    return str(approval["tool_use_id"])
+
+
 def waiting(stack: Stack, session: str) -> list[dict[str, Any]]:
     """The `approvals` that a session waits for, from an earlier run too."""
     with importable():
@@ -39,7 +44,7 @@ def settle(
         for each in approvals:
             screen.waits(each)
             if read_line:
-                verdicts[each["tool_use_id"]] = _decision(screen, read_line)
+                verdicts[decision_id(each)] = _decision(screen, read_line)
         if not read_line:
             screen.line("Nobody can be asked here, so nothing is approved.", "yellow")
             return

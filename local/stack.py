@@ -67,16 +67,22 @@ class Stack:
 
 
 @contextmanager
-def local_stack(choices: Choices, *, on_record: Callable[[logging.LogRecord], None] | None = None) -> Iterator[Stack]:
+def local_stack(
+    choices: Choices,
+    *,
+    on_record: Callable[[logging.LogRecord], None] | None = None,
+    model_server: BedrockServer | None = None,
+) -> Iterator[Stack]:
     """Runs the stack within the context; the environment is as before afterwards. Raises ProblemError.
 
-    `on_record` is told of each log record of the function.
+    `on_record` is told of each log record of the function. `model_server` is a stand-in that runs, to be asked in place of the
+    offline model.
     """
     start = start_from(choices.settings, choices.root, _region() if choices.aws else None)
     with ExitStack() as closing:
         if choices.keep and not choices.read_only:
             closing.enter_context(held(choices.keep))
-        environment, banner = _environment(choices, start, closing)
+        environment, banner = _environment(choices, start, closing, model_server)
         closing.enter_context(process_environment({**environment, **start.given}))
         closing.enter_context(mock_aws(config=_moto_config(choices.aws)))
         region = environment["AWS_DEFAULT_REGION"]
@@ -100,7 +106,9 @@ def local_stack(choices: Choices, *, on_record: Callable[[logging.LogRecord], No
         yield Stack(closing.enter_context(function), sessions, banner, keep)
 
 
-def _environment(choices: Choices, start: Start, closing: ExitStack) -> tuple[dict[str, str], str]:
+def _environment(
+    choices: Choices, start: Start, closing: ExitStack, model_server: BedrockServer | None
+) -> tuple[dict[str, str], str]:
     """The function's environment but for what was given, and what answers; a stand-in for it lasts until `closing`."""
     provider = "bedrock" if choices.aws else "openai" if choices.model_url is not None else None
     environment = {**start.environment(provider), **os.environ, "POWERTOOLS_METRICS_DISABLED": "true"}
@@ -117,7 +125,7 @@ def _environment(choices: Choices, start: Start, closing: ExitStack) -> tuple[di
         banner = _use_endpoint(environment, choices.model_url, model_id)
     else:
         model, banner = _model(choices.script)
-        server = closing.enter_context(BedrockServer(model))
+        server = model_server or closing.enter_context(BedrockServer(model))
         _use_stand_in(environment, server.url, choices.model_id or "local.offline-v1")
     environment["AWS_ENDPOINT_URL_DYNAMODB"] = closing.enter_context(AWSServer()).url
     return environment, banner

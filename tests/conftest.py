@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from local.testing import agent, agent_choices  # noqa: F401 - the fixtures for tests of one's own
+
 # Done at import: boto3 reads its environment when a client is made, which test modules may do at import too.
 for name in [n for n in os.environ if n.startswith(("AWS_", "POWERTOOLS_")) or n.lower().endswith("_proxy")]:
     del os.environ[name]
