@@ -106,6 +106,9 @@ class Config:
     cors_origins: tuple[str, ...] | None = setting(
         None, optional(values.ORIGINS), "origins whose pages may call the API"
     )
+    streaming: bool = setting(
+        False, flag(), "whether answers stream: of the function URL, a REST API, and direct invocations that ask for it"
+    )
     log_content: bool = setting(False, flag(), "whether logs may hold what users, tools and the model said")
     # The API
     auth: str = choice(

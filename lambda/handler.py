@@ -18,7 +18,7 @@ from agent.adapters.dynamodb.store import DynamoDBStore
 from agent.adapters.journal import PowertoolsJournal
 from agent.aws.client import AWS
 from agent.edge.entrance import App, Entrance
-from agent.edge.function import Function, attempt
+from agent.edge.function import Function, WayOf, attempt
 from agent.errors import MisconfiguredError
 from agent.ports import Model
 from agent.sessions.sessions import Sessions
@@ -124,7 +124,17 @@ def start(environment: Mapping[str, str], own: Path = _OWN) -> Function:
         app, failure = attempt(lambda: build(settings, own, environment, logger, metrics))
     if failure:
         journal.failure(failure, environment.get("MODEL_ID", ""), request_id="")
-    return Function(Entrance(app, failure), journal)
+    # read by itself: the answer that tells of wrong settings streams, too
+    streams = environment.get("STREAMING", "").strip().lower() == "true"
+    return Function(Entrance(app, failure), journal, _way_of(environment, journal) if streams else None)
+
+
+def _way_of(environment: Mapping[str, str], journal: PowertoolsJournal) -> WayOf:
+    """How answers stream; imported only where they do."""
+    from agent.adapters.runtime import LambdaRuntime
+    from agent.edge.streams import Streams
+
+    return Streams(LambdaRuntime(environment, journal.warning).open, journal.warning).of
 
 
 _FUNCTION = start(os.environ)

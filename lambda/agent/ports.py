@@ -184,7 +184,7 @@ class Listener(TextListener, Protocol):
         ...
 
     def start(self, session_id: str, request_id: str, turn: int) -> None:
-        """The turn is reserved; the same request id gets its answer again."""
+        """The turn is reserved, or was answered before; the same request id gets its answer again. Told once."""
         ...
 
     def begin(self, step: int) -> None:
@@ -229,6 +229,22 @@ class Journal(Protocol):
 
     def warning(self, message: str, **fields: object) -> None:
         """Something went wrong that did not stop the turn."""
+        ...
+
+
+class Outlet(Protocol):
+    """The way out of one streamed response, to a reader who may be slow. `write` and `close` raise OSError where it is broken."""
+
+    def write(self, data: bytes) -> None:
+        """Sends this, waiting for the reader."""
+        ...
+
+    def close(self) -> None:
+        """Ends the response well."""
+        ...
+
+    def cut(self) -> None:
+        """Ends it as broken, from any thread; a write that waits raises then."""
         ...
 
 

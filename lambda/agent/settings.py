@@ -22,6 +22,7 @@ class Settings(msgspec.Struct, frozen=True):
     temperature: float | None
     top_p: float | None
     turn_token_limit: int | None
+    streaming: bool
     tools: tuple[str, ...]
     tool_timeout_seconds: float
     tool_result_max_chars: int
@@ -62,6 +63,7 @@ class Settings(msgspec.Struct, frozen=True):
             temperature=read.optional_number("TEMPERATURE", 0, 1),
             top_p=read.optional_number("TOP_P", 0, 1),
             turn_token_limit=read.optional_integer("TURN_TOKEN_LIMIT", 1, 1_000_000_000),
+            streaming=read.choice("STREAMING", "false", ("false", "true")) == "true",
             tools=read.names("TOOLS", ("*",)),
             tool_timeout_seconds=read.number("TOOL_TIMEOUT_SECONDS", 20, 0.001, 900),
             tool_result_max_chars=read.integer("TOOL_RESULT_MAX_CHARS", 20_000, 1, 10_000_000),

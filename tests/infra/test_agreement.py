@@ -53,6 +53,7 @@ def test_whatever_can_be_chosen_is_taken_by_the_function() -> None:
         temperature=0.25,
         turn_token_limit=50_000,
         cors_origins=("https://example.com", "http://localhost:3000"),
+        streaming=True,
         log_content=True,
         caller_identity="role",
         guardrail_id="abc123",
@@ -69,7 +70,7 @@ def test_whatever_can_be_chosen_is_taken_by_the_function() -> None:
         openai_api_key_secret="models/key",
     )
     settings = Settings.from_environment({**config.environment(), **MADE})
-    same = ["tools", "temperature", "turn_token_limit", "cors_origins", "log_content", "caller_identity"]
+    same = ["streaming", "tools", "temperature", "turn_token_limit", "cors_origins", "log_content", "caller_identity"]
     same += ["guardrail_id", "guardrail_version", "fallback_model_ids", "caller_daily_tokens", "approvers"]
     same += ["approval_ttl_seconds", "history_tokens", "prompt_caching", "model_provider", "model_tool_use"]
     same += ["openai_base_url", "openai_api_key_secret"]

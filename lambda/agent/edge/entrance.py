@@ -10,6 +10,7 @@ from agent.edge.callers import new_session_id, session_key
 from agent.edge.events import HttpRequest, seconds_left
 from agent.edge.requests import Approvals, chat_of
 from agent.errors import AgentError, InternalError, NotFoundError
+from agent.ports import Listener
 from agent.sessions.approvals import Approval
 from agent.sessions.leases import Question
 from agent.sessions.sessions import Sessions
@@ -18,6 +19,8 @@ from agent.settings import Settings
 # Seconds of the function's time that are kept back to save, and to answer
 _TO_SAVE, _TO_ANSWER = 1.5, 0.5
 _GATEWAY_WAITS = 0.5  # seconds beyond HTTP_TIMEOUT_SECONDS: API Gateway gives up a second later
+# A REST API that streams drops what is silent for five minutes (API Gateway's guide, "Response transfer mode").
+_SILENCE = 290.0
 _NO_CONTEXT = 900.0  # seconds for a call without a Lambda context: Lambda's own longest
 
 
@@ -29,12 +32,15 @@ class App(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One invocation: its id, its Lambda context (None outside Lambda), who calls, and the HTTP request, if it is one."""
+    """One invocation: its id, its Lambda context (None outside Lambda), who calls, the HTTP request, if it is one, and who
+    listens to its turn.
+    """
 
     invocation: str
     context: Any
     caller: str
     request: HttpRequest | None = None
+    listener: Listener | None = None
 
 
 class Entrance(msgspec.Struct, frozen=True):
@@ -59,16 +65,18 @@ class Entrance(msgspec.Struct, frozen=True):
         app, chat = self.running(), chat_of(value)
         request_id = chat.request_id or call.invocation
         session_id = chat.session_id or new_session_id(call.caller, request_id)
-        return app.sessions.ask(
+        answer = app.sessions.ask(
             Question(
                 key=session_key(call.caller, session_id),
                 session_id=session_id,
                 request_id=request_id,
                 caller=call.caller,
                 text=chat.question,
-                deadline=_deadline(call, app.settings.http_timeout_seconds),
+                deadline=_deadline(call, app.settings),
+                listener=call.listener,
             )
         )
+        return _started(answer, request_id, call.listener)
 
     def approve(self, said: Approvals, call: Call) -> dict[str, Any]:
         """The direct answer to decisions about tool uses that wait. Raises an AgentError where there is none."""
@@ -77,23 +85,37 @@ class Entrance(msgspec.Struct, frozen=True):
         # whoever may invoke the function itself may name any session
         if call.request and caller != call.caller and call.caller not in app.settings.approvers:
             raise NotFoundError("Nothing in this session waits for approval.")
-        return app.sessions.approve(
+        answer = app.sessions.approve(
             Approval(
                 key=session_key(caller, said.session_id),
                 session_id=said.session_id,
                 caller=caller,
                 approver=call.caller,
                 verdicts=said.verdicts,
-                deadline=_deadline(call, app.settings.http_timeout_seconds),
+                deadline=_deadline(call, app.settings),
+                listener=call.listener,
             )
         )
+        return _started(answer, call.invocation, call.listener)
 
 
-def _deadline(call: Call, http_seconds: float) -> Deadline:
-    context = call.context
-    whole = (context.get_remaining_time_in_millis() / 1000 if context else _NO_CONTEXT) - _TO_ANSWER
+def _started(answer: dict[str, Any], request_id: str, listener: Listener | None) -> dict[str, Any]:
+    """The answer; who listens to a request that was answered before has its start, too."""
+    if listener:
+        listener.start(answer["session_id"], request_id, answer["turn"])
+    return answer
+
+
+def seconds_of(context: Any) -> float:
+    """What is left of the function's time."""
+    return context.get_remaining_time_in_millis() / 1000 if context else _NO_CONTEXT
+
+
+def _deadline(call: Call, settings: Settings) -> Deadline:
+    whole, request = seconds_of(call.context) - _TO_ANSWER, call.request
     left = whole - _TO_SAVE
-    if not call.request:
+    if request is None or request.is_function_url or (request.is_rest and call.listener):
         return Deadline.after(left, reserve=_TO_SAVE)
-    seconds = seconds_left(call.request, left, http_seconds, time.time())
+    patience = _SILENCE if request.is_rest and settings.streaming else settings.http_timeout_seconds
+    seconds = seconds_left(request, left, patience, time.time())
     return Deadline.after(seconds, reserve=_TO_SAVE if seconds == left else min(_GATEWAY_WAITS, whole - seconds))

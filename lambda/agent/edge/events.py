@@ -27,6 +27,7 @@ class HttpRequest(msgspec.Struct, frozen=True):
     is_base64: bool
     context: Mapping[str, Any]
     is_function_url: bool
+    is_rest: bool  # payload 1.0
     started: float | None
 
 
@@ -60,6 +61,7 @@ def http_request(event: object) -> HttpRequest | None:
         is_base64=event.get("isBase64Encoded") is True,
         context=context,
         is_function_url=".lambda-url." in _text(context.get("domainName")),
+        is_rest=not isinstance(http, dict),
         started=started / 1000 if isinstance(started, int | float) and abs(started) < _NO_CLOCK else None,
     )
 
@@ -73,8 +75,6 @@ def seconds_left(request: HttpRequest, left: float, http_seconds: float, now: fl
 
     The gateway's clock starts before ours; one that can't be right (a sample event's) counts as now (epoch seconds).
     """
-    if request.is_function_url:
-        return left
     started = request.started
     if started is None or not now - http_seconds <= started <= now:
         started = now

@@ -9,9 +9,12 @@ from agent.edge.requests import approvals_of
 from agent.edge.responses import STATUS, error_body, error_headers, http_response
 from agent.edge.routes import match
 from agent.errors import AgentError
+from agent.ports import Listener
 
 
-def respond(entrance: Entrance, request: HttpRequest, invocation: str, context: Any) -> dict[str, Any]:
+def respond(
+    entrance: Entrance, request: HttpRequest, invocation: str, context: Any, listener: Listener | None = None
+) -> dict[str, Any]:
     """The gateway's response to a request. Raises an AgentError, which `refuse` turns into one."""
     found, origins = match(request), entrance.origins
     if found.action == "preflight":
@@ -19,7 +22,7 @@ def respond(entrance: Entrance, request: HttpRequest, invocation: str, context: 
     app = entrance.running()
     if found.action == "health":
         return http_response(request, 200, {"status": "ok"}, origins)
-    call = Call(invocation, context, caller_of(request.context, app.settings.caller_identity), request)
+    call = Call(invocation, context, caller_of(request.context, app.settings.caller_identity), request, listener)
     key = session_key(call.caller, found.session_id)
     match found.action:
         case "chat":

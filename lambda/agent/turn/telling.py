@@ -26,13 +26,15 @@ class Telling:
         self.first_text: float | None = None
         self._send, self._clock, self._began = send, clock, clock()
         self._lock = threading.Lock()
-        self._step, self._ended = 0, True
+        self._step, self._ended, self._has_started = 0, True, False
         self._told, self._digest = 0, hashlib.sha256()
         self._forget()
 
     def start(self, session_id: str, request_id: str, turn: int) -> None:
-        """The turn is reserved."""
-        self._send("start", {"session_id": session_id, "request_id": request_id, "turn": turn})
+        """The turn is reserved, or was answered before; told once."""
+        if not self._has_started:
+            self._has_started = True
+            self._send("start", {"session_id": session_id, "request_id": request_id, "turn": turn})
 
     def begin(self, step: int) -> None:
         """The model is called for this step, or tools are run that it asked for."""

@@ -106,6 +106,27 @@ def test_a_bad_variable_of_a_library_never_breaks_the_import(tmp_path: Path, nam
     assert chat["statusCode"] in (400, 500)
 
 
+STREAMING_MODULES = {"agent.adapters.runtime", "agent.edge.streams", "agent.turn.telling"}
+
+
+@pytest.mark.parametrize(("value", "imported"), [("", set()), ("false", set()), ("True", STREAMING_MODULES)])
+def test_what_only_streaming_needs_is_imported_only_where_answers_stream(
+    tmp_path: Path, value: str, imported: set[str]
+) -> None:
+    code = "import sys, handler; print('FOUND', *sorted(m for m in sys.modules if m.startswith('agent.')))"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {[str(ROOT / 'lambda'), *sys.path]!r}\n{code}"],
+        env={**SET_UP, "STREAMING": value},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    found = set(done.stdout.partition("FOUND")[2].split())
+    assert found & STREAMING_MODULES == imported
+
+
 def test_the_environment_is_read_in_one_place() -> None:
     readers = {
         path.relative_to(ROOT / "lambda").as_posix()

@@ -46,11 +46,11 @@ SCRIPTS: dict[str, list[Any]] = {
 
 
 def run(script: Sequence[Any], heard: Heard | None, **options: Any) -> Outcome:
-    """How the turn of a script ends, without its times."""
+    """How the turn of a script ends, without its times and the traces of bugs."""
     turn = make_turn(FakeModel(script, model_ids=()), history=_HISTORY, **options)
     turn.listener = Telling(heard) if heard else None
     outcome = turn.run()
-    return replace(outcome, tool_records=[replace(each, milliseconds=0) for each in outcome.tool_records])
+    return replace(outcome, tool_records=[replace(each, milliseconds=0, problem=None) for each in outcome.tool_records])
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
