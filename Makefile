@@ -7,8 +7,10 @@ SOURCES := $(wildcard lambda local infra tests bench app.py)
 # An interpreter that was removed or upgraded away leaves a .venv that can't run: its stamps are void.
 $(shell test -x $(PY) || rm -f .venv/*.stamp)
 $(shell test -x .venv-foreign/bin/python || rm -f .venv-foreign/*.stamp)
-DEV := .venv/dev-$(shell cat requirements/local.lock requirements/dev.lock | cksum | cut -d ' ' -f 1).stamp
-LOCAL := .venv/local-$(shell cksum < requirements/local.lock | cut -d ' ' -f 1).stamp
+# What tools of one's own need is installed as well.
+OWN := $(sort $(wildcard lambda/my_agent/tools/*.lock))
+DEV := .venv/dev-$(shell cat requirements/local.lock requirements/dev.lock $(OWN) | cksum | cut -d ' ' -f 1).stamp
+LOCAL := .venv/local-$(shell cat requirements/local.lock $(OWN) | cksum | cut -d ' ' -f 1).stamp
 # dev.lock holds all of the others in the same versions.
 LOCAL := $(if $(wildcard $(DEV)),$(DEV),$(LOCAL))
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the environment of a stamp's folder if it isn't there and installs one lock into it, hashes checked:
-# install.sh local|dev|foreign STAMP
+# Makes the environment of a stamp's folder if it isn't there and installs one lock into it, hashes checked, and those of one's
+# own tools: install.sh local|dev|foreign STAMP
 # PYTHON picks the interpreter. POSIX sh, since macOS and Debian agree on nothing more.
 set -eu
 lock=$1 stamp=$2
@@ -35,10 +35,21 @@ if ! new_enough "$python"; then
     "$base" -m venv --clear "$venv"
 fi
 
+# Python compiles what is imported when it is; compiling everything here takes longer than all the rest.
+install() {
+    "$python" -m pip install -qq --disable-pip-version-check --no-compile --require-hashes -r "$1" ||
+        stop "The packages of $1 could not be installed: the lines above say why."
+}
+
 count=$(grep -c '==' "requirements/$lock.lock")
 echo "Installing requirements/$lock.lock into $venv (up to $count packages, hashes checked)"
-# Python compiles what is imported when it is; compiling everything here takes longer than all the rest.
-"$python" -m pip install -qq --disable-pip-version-check --no-compile --require-hashes -r "requirements/$lock.lock" ||
-    stop "The packages of requirements/$lock.lock could not be installed: the lines above say why."
+install "requirements/$lock.lock"
+for own in lambda/my_agent/tools/*.lock; do
+    # Without any, the pattern itself is what is found.
+    if [ -f "$own" ] && [ "$lock" != foreign ]; then
+        echo "Installing $own"
+        install "$own"
+    fi
+done
 rm -f "$venv/$lock"-*.stamp
 touch "$stamp"
