@@ -16,6 +16,7 @@ from agent.adapters.bedrock.model import BedrockModel, Inference
 from agent.adapters.dynamodb.meter import DynamoDBMeter
 from agent.adapters.dynamodb.store import DynamoDBStore
 from agent.adapters.journal import PowertoolsJournal
+from agent.adapters.mending import MendingModel
 from agent.aws.client import AWS
 from agent.edge.entrance import App, Entrance
 from agent.edge.function import Function, WayOf, attempt
@@ -42,11 +43,12 @@ def build(settings: Settings, own: Path, environment: Mapping[str, str], logger:
     tool_limits = ToolLimits(
         settings.tool_timeout_seconds, settings.tool_result_max_chars, settings.max_tool_uses_per_step, threads
     )
+    journal = PowertoolsJournal(logger, metrics, settings.log_content)
     sessions = Sessions(
-        models=_models(settings, local_key, session),
+        models=_models(settings, local_key, session, journal),
         store=DynamoDBStore(dynamodb, settings.table_name),
         toolbox=Toolbox(load_tools(settings.tools, own), tool_limits),
-        journal=PowertoolsJournal(logger, metrics, settings.log_content),
+        journal=journal,
         logger=logging.getLogger(logger.name),
         system=_system_prompt(own, logger),
         limits=Limits(settings.max_steps, settings.turn_token_limit),
@@ -73,7 +75,7 @@ def _system_prompt(own: Path, logger: Logger) -> str:
     return text
 
 
-def _models(settings: Settings, local_key: str, session: Session) -> list[Model]:
+def _models(settings: Settings, local_key: str, session: Session, journal: PowertoolsJournal) -> list[Model]:
     """The models to ask, in order. Adapters that few use are imported where they are, since importing is most of a cold start."""
     inference = Inference(
         max_tokens=settings.max_tokens,
@@ -100,6 +102,7 @@ def _models(settings: Settings, local_key: str, session: Session) -> list[Model]
             session, "bedrock-runtime", connect_timeout=3, read_timeout=_MODEL_READ, connections=threads
         )
         models = [BedrockModel(client, each, inference.for_model(each, settings.model_id)) for each in ids]
+    models = [MendingModel(model, journal.warning) for model in models]
     if settings.model_tool_use == "react":
         from agent.adapters.react.model import ReActModel
 

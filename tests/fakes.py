@@ -103,6 +103,7 @@ class FakeModel:
         if isinstance(scripted, BaseException):
             raise scripted
         answer = copy.deepcopy(scripted) if isinstance(scripted, ModelReply) else scripted(request, deadline)
+        answer = replace(answer, model_id=self.model_id)
         for model_id, issued in self._issued.items():
             issued.record(bodies[model_id], _without_bytes(list(answer.content)))
         if listener:
@@ -127,10 +128,10 @@ def judge(model_id: str, body: dict[str, Any], issued: Issued | None = None) -> 
         pytest.fail(f"{model_id} would refuse the request: {'; '.join(broken)}\n{str(body)[:2000]}")
 
 
-def wire_body(request: ModelRequest, model_id: str) -> dict[str, Any]:
+def wire_body(request: ModelRequest, model_id: str, inference: Inference | None = None) -> dict[str, Any]:
     """The JSON body that the Bedrock adapter sends for a request."""
     client = _Recorder()
-    BedrockModel(client, model_id, Inference(1024)).converse(request, Deadline.after(60))
+    BedrockModel(client, model_id, inference or Inference(1024)).converse(request, Deadline.after(60))
     return client.sent
 
 

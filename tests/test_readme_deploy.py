@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from agent.adapters import refusals
 from agent.adapters.bedrock import model as bedrock
 from agent.edge.responses import STATUS
 from agent.settings import Settings
@@ -91,7 +92,7 @@ def test_a_month_is_thirty_days_and_what_cloudwatch_takes_anyway() -> None:
 
 
 def test_what_the_log_is_said_to_tell_is_what_the_function_logs() -> None:
-    source = Path(bedrock.__file__).read_text(encoding="utf-8")
+    source = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in (bedrock, refusals))
     logged = [cells[1] for cells in table("what you see") if cells[1].startswith("`")]
     hints = [hint for cell in logged for hint in re.findall(r"\((?:check|MODEL_ID)[^)]*\)", cell)]
     assert len(hints) == 2

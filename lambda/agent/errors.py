@@ -79,10 +79,14 @@ class ModelThrottledError(AgentError):
 
 
 class ModelError(AgentError):
-    """The model failed on this request, or refused it."""
+    """The model failed on this request, or refused it; `remedies` name what it may be asked without, the likeliest first."""
 
     code = "model_error"
     default = "The model could not process the request."
+
+    def __init__(self, message: str = "", *, detail: str = "", remedies: tuple[str, ...] = ()) -> None:
+        super().__init__(message, detail=detail)
+        self.remedies = remedies
 
 
 class ModelUnavailableError(AgentError):
@@ -109,10 +113,14 @@ class OutOfTimeError(AgentError):
 
 
 class MisconfiguredError(AgentError):
-    """A setting or a permission is wrong; `detail` says what to fix."""
+    """A setting or a permission is wrong; `detail` says what to fix. With `another_may_do` it is the choice of the model."""
 
     code = "misconfigured"
     default = "The agent is not set up correctly. Its log says what to fix."
+
+    def __init__(self, message: str = "", *, detail: str = "", another_may_do: bool = False) -> None:
+        super().__init__(message, detail=detail)
+        self.another_may_do = another_may_do
 
 
 class ToolError(AgentError):

@@ -1,7 +1,7 @@
 """Converse messages: types, questions asked of them, and what makes their values fit to send. None is changed in place."""
 
 import re
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import msgspec
 from msgspec.structs import asdict, fields
@@ -10,10 +10,16 @@ Block = dict[str, Any]
 
 
 class Message(TypedDict):
-    """A Converse message: `role` is user or assistant, `content` holds blocks of one key each."""
+    """A Converse message: `role` is user or assistant, `content` holds blocks of one key each.
+
+    Within a turn, one that asks for tools and comes with reasons names its `model`, and what the server sent `beside` text and
+    calls: unknown members of the `message`, and the `calls` as they came, by our ids.
+    """
 
     role: str
     content: list[Block]
+    model: NotRequired[str]
+    beside: NotRequired[dict[str, Any]]
 
 
 class Usage(msgspec.Struct, frozen=True):

@@ -14,22 +14,25 @@ from agent.messages import Block, Message, Usage
 class ModelRequest(msgspec.Struct, frozen=True):
     """One call of the model: a system prompt (may be blank), Converse messages, tool specs (`{"toolSpec": ...}`).
 
-    `stop_sequences` end the text where the model writes one of them: at most 4, none blank.
+    `stop_sequences` end the text where the model writes one of them: at most 4, none blank. Without `sampling` neither
+    temperature nor top_p is sent.
     """
 
     system: str
     messages: Sequence[Message]
     tools: Sequence[dict[str, Any]]
     stop_sequences: Sequence[str] = ()
+    sampling: bool = True
 
 
 class ModelReply(msgspec.Struct, frozen=True):
-    """What came back: content blocks as Converse sent them, and who answered."""
+    """What came back: content blocks as Converse sent them, and who answered. `remark`: what is wrong with it, if anything."""
 
     content: Sequence[Block]
     stop_reason: str
     usage: Usage
     model_id: str
+    remark: str = ""
 
 
 class TextListener(Protocol):

@@ -1,7 +1,6 @@
 """Settings: every environment variable of the function, typed, checked, read once."""
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +8,7 @@ import msgspec
 
 from agent.errors import MisconfiguredError
 from agent.messages import clean_json
+from agent.request_fields import check_request_fields
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -89,7 +89,6 @@ class Settings(msgspec.Struct, frozen=True):
             openai_api_key_secret=read.optional_text("OPENAI_API_KEY_SECRET"),
         )
         settings._check_together()
-        settings._check_thinking()
         read.choice("POWERTOOLS_LOG_LEVEL", "info", ("debug", "info", "warning", "error", "critical"))
         read.number("POWERTOOLS_LOGGER_SAMPLE_RATE", 0, 0, 1)
         return settings
@@ -102,37 +101,13 @@ class Settings(msgspec.Struct, frozen=True):
                 detail=f"TEMPERATURE is {self.temperature:g} and TOP_P is {self.top_p:g}, but only one of them may be "
                 "set: Claude takes one or the other."
             )
-        without = [each for each in (self.model_id, *self.fallback_model_ids) if _takes_no_sampling(each)]
-        for name, value in (("TEMPERATURE", self.temperature), ("TOP_P", self.top_p)):
-            if without and value not in (None, 1):
-                raise MisconfiguredError(detail=f"{name} is {value:g}, but {without[0]} takes only 1: leave it unset.")
+        model_ids = (self.model_id, *self.fallback_model_ids)
+        check_request_fields(self.model_request_fields, model_ids, self.max_tokens, self.temperature, self.top_p)
         if bool(self.guardrail_id) != bool(self.guardrail_version):
             raise MisconfiguredError(
                 detail=f"GUARDRAIL_ID is {self.guardrail_id!r} and GUARDRAIL_VERSION is {self.guardrail_version!r}, "
                 "but both or neither must be set."
             )
-
-    def _check_thinking(self) -> None:
-        """Claude's rules for extended thinking; see Bedrock's guide, "Extended thinking"."""
-        thinking = self.model_request_fields.get("thinking")
-        if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
-            return
-        budget = thinking.get("budget_tokens")
-        if type(budget) is not int or not 1024 <= budget < self.max_tokens:
-            told = f"MODEL_REQUEST_FIELDS asks for {budget!r} tokens of thinking"
-            raise MisconfiguredError(
-                detail=f"{told}, but they must be at least 1024 and below MAX_TOKENS ({self.max_tokens})."
-            )
-        if self.temperature not in (None, 1):
-            raise MisconfiguredError(
-                detail=f"TEMPERATURE is {self.temperature:g}, but with thinking it must be 1 or unset."
-            )
-        if self.top_p is not None and self.top_p < 0.95:
-            raise MisconfiguredError(
-                detail=f"TOP_P is {self.top_p:g}, but with thinking it must be 0.95 to 1 or unset."
-            )
-        if "top_k" in self.model_request_fields:
-            raise MisconfiguredError(detail="MODEL_REQUEST_FIELDS holds top_k, but with thinking it must be unset.")
 
 
 class _Reader(msgspec.Struct, frozen=True):
@@ -210,12 +185,6 @@ class _Reader(msgspec.Struct, frozen=True):
         if text is None:
             return default
         return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-
-
-def _takes_no_sampling(model_id: str) -> bool:
-    """Whether it is Claude 4.7 or later, which refuses sampling settings (Claude's documentation, "What's new in 4.7")."""
-    found = re.search(r"claude-(?:opus|sonnet|haiku|fable)-([0-9])(?:-([0-9])(?![0-9]))?(?![0-9])", model_id)
-    return found is not None and (int(found[1]), int(found[2] or 0)) >= (4, 7)
 
 
 def _refuse(constant: str) -> None:

@@ -13,6 +13,7 @@ _LAYERS = (
     ("agent.errors",),
     ("agent.deadline", "agent.messages"),
     ("agent.ports", "agent.aws"),
+    ("agent.request_fields",),
     ("agent.settings",),
     ("agent.tooling",),
     ("agent.tools",),

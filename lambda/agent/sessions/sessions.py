@@ -21,7 +21,7 @@ from agent.sessions.leases import Leases, Question, Reserved
 from agent.sessions.states import state_of
 from agent.tooling.tool import ToolContext
 from agent.tooling.toolbox import Toolbox
-from agent.turn.fallback import Fallback
+from agent.turn.fallback import Fallback, is_named
 from agent.turn.loop import Limits, Turn
 from agent.turn.outcome import Outcome
 from agent.turn.repair import repair
@@ -168,7 +168,7 @@ class Sessions(msgspec.Struct, frozen=True):
 
         # a turn stays with the model that answered it, which alone can read its own reasoning
         answered_by = str((held.response or {}).get("model_id", ""))
-        models = sorted(self.models, key=lambda model: model.model_id.rpartition("/")[2] != answered_by)
+        models = sorted(self.models, key=lambda model: not is_named(model, answered_by))
         return Turn(
             model=Fallback(models, self.journal),
             toolbox=self.toolbox,

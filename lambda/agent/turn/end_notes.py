@@ -23,12 +23,13 @@ _NOTHING = "The model gave no answer."
 _MAX_ANSWER_CHARS = 800_000
 
 
-def ending(stop_reason: str, said: str, last_words: Callable[[], str], *, tools_left: bool) -> str:
+def ending(stop_reason: str, said: str, last_words: Callable[[], str], *, tools_left: bool, remark: str = "") -> str:
     """The answer of a turn that ended for this reason, ours or the model's. `said` is what the model said in its last reply.
 
-    Where there is nothing else to say, the `last_words` are given. With `tools_left` a tool was asked for and not run.
+    Where there is nothing else to say, the `last_words` are given. With `tools_left` a tool was asked for and not run; a
+    `remark` is on what was said.
     """
-    notes = [note for note in (_NOTES.get(stop_reason), _NOT_RUN if tools_left else None) if note]
+    notes = [note for note in (_NOTES.get(stop_reason), said and remark, tools_left and _NOT_RUN) if note]
     if not said and not notes:
         said = _FALLBACKS.get(stop_reason) or last_words() or _NOTHING
     return joined(said, notes)

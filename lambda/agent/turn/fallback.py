@@ -1,4 +1,4 @@
-"""Several models for one turn: the next is tried where one is throttled, unavailable or in error, and then stays.
+"""Several models for one turn: the next is tried where one is throttled, unavailable, in error or set up wrongly, and stays.
 
 Reasoning is signed by the model that thought it, so another model gets the messages without it.
 """
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from agent.deadline import Deadline
-from agent.errors import ModelError, ModelThrottledError, ModelUnavailableError
-from agent.messages import Block, Message, assistant_text, has_tool_results, user_text
+from agent.errors import MisconfiguredError, ModelError, ModelThrottledError, ModelUnavailableError
+from agent.messages import Message, assistant_text, has_reasoning, user_text
 from agent.ports import Journal, Model, ModelReply, ModelRequest, TextListener
 
 _TAKEN_OVER = "(Another model goes on from here.)"
@@ -22,8 +22,6 @@ class Fallback:
     def __init__(self, models: Sequence[Model], journal: Journal) -> None:
         self._models = list(models)
         self._journal = journal
-        self._foreign: list[Block] = []
-        self._closed_at = 0  # how many messages stood before the present model took over in the middle of a tool loop
 
     @property
     def model_id(self) -> str:
@@ -35,9 +33,10 @@ class Fallback:
         while True:
             model = self._models[0]
             try:
-                return model.converse(replace(request, messages=self._own(request.messages)), deadline, listener)
-            except (ModelThrottledError, ModelUnavailableError, ModelError) as error:
-                if len(self._models) == 1 or deadline.left() <= 0:
+                return model.converse(replace(request, messages=_readable(request.messages, model)), deadline, listener)
+            except (ModelThrottledError, ModelUnavailableError, ModelError, MisconfiguredError) as error:
+                theirs = not isinstance(error, MisconfiguredError) or error.another_may_do
+                if len(self._models) == 1 or deadline.left() <= 0 or not theirs:
                     raise
                 if listener:
                     listener.void()
@@ -48,17 +47,24 @@ class Fallback:
                     detail=error.detail,
                 )
                 del self._models[0]
-                self._foreign = [b for m in request.messages for b in m["content"] if "reasoningContent" in b]
-                if self._foreign and has_tool_results(request.messages[-1]):
-                    self._closed_at = len(request.messages)
 
-    def _own(self, messages: Sequence[Message]) -> Sequence[Message]:
-        if not self._foreign:
-            return messages
-        own: list[Message] = [
-            {"role": m["role"], "content": [block for block in m["content"] if block not in self._foreign]}
-            for m in messages
-        ]
-        # a tool loop that began with reasoning can't go on without it, so it ends here for the model that takes over
-        between = [assistant_text(_TAKEN_OVER), user_text(_GO_ON)] if self._closed_at else []
-        return [*own[: self._closed_at], *between, *own[self._closed_at :]]
+
+def is_named(model: Model, name: str) -> bool:
+    """Whether an answer or a message that names its model names this one: in full, or by what follows the account in its ARN."""
+    return name in (model.model_id, model.model_id.rpartition("/")[2])
+
+
+def _readable(messages: Sequence[Message], model: Model) -> Sequence[Message]:
+    """The messages without what another model reasoned; where it did in the tool loop under way, that loop ends behind it.
+
+    A tool loop that began with reasoning can't go on without it.
+    """
+    foreign = [n for n, message in enumerate(messages) if "model" in message and not is_named(model, message["model"])]
+    if not any("beside" in messages[n] or has_reasoning(messages[n]) for n in foreign):
+        return messages
+    own: list[Message] = [
+        {"role": m["role"], "content": [b for b in m["content"] if "reasoningContent" not in b]} if n in foreign else m
+        for n, m in enumerate(messages)
+    ]
+    end = foreign[-1] + 2  # behind the results of the last one
+    return [*own[:end], assistant_text(_TAKEN_OVER), user_text(_GO_ON), *own[end:]]

@@ -98,7 +98,7 @@ class Turn:
                     raise
                 out_of_time = isinstance(error, OutOfTimeError)
                 return self._stopped("deadline" if out_of_time else "model_context_window_exceeded")
-            message, calls = clean_reply(reply.content, self.seen_ids)
+            message, calls = clean_reply(reply.content, self.seen_ids, reply.model_id)
             again = self._deserves_another_try(reply.stop_reason, message, calls)
             if self.listener:
                 counts = message and not (again or reply.stop_reason in BLOCKING)
@@ -113,9 +113,10 @@ class Turn:
                 self._run_tools(message, calls)
             elif again:
                 self._nudged = len(self.messages) - 1, self.messages[-1]
-                self.messages[-1] = with_sentence(self.messages[-1], NUDGE)
+                nudge = f"{NUDGE[:-1]} {reply.remark}]" if reply.remark else NUDGE
+                self.messages[-1] = with_sentence(self.messages[-1], nudge)
             else:
-                return self._answered(reply.stop_reason, message, calls)
+                return self._answered(reply, message, calls)
 
     def _limit_reached(self, calls: int) -> str:
         """The limit that so many more model calls would exceed, as a stop reason; blank where there is none."""
@@ -214,17 +215,17 @@ class Turn:
             return False
         return stop_reason in _RETRIED or (empty and stop_reason in _RUNS_TOOLS)
 
-    def _answered(self, stop_reason: str, message: Message | None, calls: Sequence[ToolCall]) -> Outcome:
+    def _answered(self, reply: ModelReply, message: Message | None, calls: Sequence[ToolCall]) -> Outcome:
         """The turn with the model's own end, whatever its reason."""
         said = visible_text(message) if message else ""
-        answer = ending(stop_reason, said, self._last_words, tools_left=bool(calls))
-        return self._outcome(answer, stop_reason, message if answer == said else None)
+        answer = ending(reply.stop_reason, said, self._last_words, tools_left=bool(calls), remark=reply.remark)
+        return self._outcome(answer, reply.stop_reason, message)
 
     def _stopped(self, limit: str, message: Message | None = None, calls: Sequence[ToolCall] = ()) -> Outcome:
         """The turn ended by one of our limits; the tool uses of the last message are not run and not kept."""
         said = (visible_text(message) if message else "") or self._last_words()
         reason = "daily_token_limit" if limit == "token_limit" and self.limits.is_of_the_day else limit
-        return self._outcome(ending(reason, said, self._last_words, tools_left=bool(calls)), limit)
+        return self._outcome(ending(reason, said, self._last_words, tools_left=bool(calls)), limit, message)
 
     def _last_words(self) -> str:
         """The latest thing that the model said in this turn."""
@@ -232,7 +233,10 @@ class Turn:
         return next((text for text in said if text), "")
 
     def _outcome(self, answer: str, stop_reason: str, last: Message | None = None) -> Outcome:
-        messages = [*self.messages, last or assistant_text(answer)]
+        """`last` is kept without the tool uses that weren't run, and not at all where it says nothing."""
+        said = visible_text(last) if last else ""
+        kept = [assistant_text(said) if tool_uses(last) else last] if last and said else []
+        messages = [*self.messages, *kept]
         if self._nudged:
             messages[self._nudged[0]] = self._nudged[1]
         return Outcome(

@@ -3,15 +3,16 @@
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
-from agent.messages import TOOL_NAME, Block, Message, clean_json, clean_text, unique_id
+from agent.messages import TOOL_NAME, Block, Message, clean_json, clean_text, has_reasoning, unique_id
 from agent.ports import ToolCall
 
 MAX_INPUT_CHARS = 100_000  # of a tool use as JSON: a turn must fit an item of the session table
 
 
-def clean_reply(content: Sequence[Block], seen: set[str]) -> tuple[Message | None, list[ToolCall]]:
-    """The assistant message to keep, or None where nothing can be kept, and its tool uses in order.
+def clean_reply(content: Sequence[Block], seen: set[str], model_id: str = "") -> tuple[Message | None, list[ToolCall]]:
+    """The assistant message of this model to keep, or None where nothing can be kept, and its tool uses in order.
 
     `seen` holds the tool use ids of the conversation so far and gets the new ones. Reasoning stays as it came, in its order,
     before the first tool use; a message that has nothing else counts as empty, since Claude refuses it.
@@ -19,8 +20,11 @@ def clean_reply(content: Sequence[Block], seen: set[str]) -> tuple[Message | Non
     said: list[Block] = []
     used: list[Block] = []
     calls: list[ToolCall] = []
+    beside: Block = {}
     for block in content:
         match block:
+            case {"beside": dict(found)}:
+                beside = found
             case {"text": str(text)} if text.strip():
                 said.append({"text": clean_text(text)})
             case {"toolUse": dict(use)}:
@@ -36,7 +40,14 @@ def clean_reply(content: Sequence[Block], seen: set[str]) -> tuple[Message | Non
     if not used:
         while said and "reasoningContent" in said[-1]:
             said.pop()
-    return ({"role": "assistant", "content": said + used} if said or used else None), calls
+    message: Message = {"role": "assistant", "content": said + used}
+    if used and (beside or has_reasoning(message)):
+        message["model"] = model_id
+    if used and beside:
+        raw = zip(calls, beside["calls"], strict=True)
+        with suppress(ValueError, RecursionError):  # too deep to be sent back
+            message["beside"] = clean_json({**beside, "calls": {call.tool_use_id: each for call, each in raw}})
+    return (message if said or used else None), calls
 
 
 def can_wait(calls: Sequence[ToolCall]) -> bool:

@@ -9,7 +9,10 @@ from agent.ports import ToolCall, ToolRecord
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a turn ended. `messages` begin with the question and end with the answer; `blocked`: a guardrail stopped it."""
+    """How a turn ended. `answer` is for the caller, notes of ours included; `messages` hold what user, model and tools said.
+
+    They begin with the question; where the model had no last word they end with the user's. `blocked`: a guardrail stopped it.
+    """
 
     messages: list[Message]
     answer: str

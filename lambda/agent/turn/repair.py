@@ -5,6 +5,7 @@ are unique.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from agent.messages import (
     NO_ANSWER,
@@ -41,7 +42,8 @@ def repair(
     """
     out: list[Message] = []
     pending: list[tuple[object, str]] = []  # the ids of the last message's tool uses, as stored and as sent
-    for role, blocks in _readable(messages):
+    for message, blocks in _readable(messages):
+        role = message.get("role")
         texts: list[Block] = [{"text": clean_text(b["text"])} for b in blocks if _is_text(b)]
         if role == "user":
             if pending:
@@ -55,6 +57,7 @@ def repair(
             if reasoning and uses:  # in the order in which it came
                 thoughts_and_texts = [b for b in blocks if _is_text(b) or "reasoningContent" in b]
                 _add_assistant_blocks(out, [*thoughts_and_texts, *uses])
+                _keep_author(out[-1], message)
             else:
                 _add_assistant_blocks(out, [*texts, *uses])
     if pending and answered:
@@ -64,10 +67,21 @@ def repair(
     return out
 
 
-def _readable(messages: object) -> Iterator[tuple[object, list[Block]]]:
+def _readable(messages: object) -> Iterator[tuple[dict[str, Any], list[Block]]]:
     for message in messages if isinstance(messages, list) else []:
         if isinstance(message, dict) and isinstance(message.get("content"), list):
-            yield message.get("role"), [block for block in message["content"] if isinstance(block, dict)]
+            yield message, [block for block in message["content"] if isinstance(block, dict)]
+
+
+def _keep_author(out: Message, stored: dict[str, Any]) -> None:
+    """Who wrote a message, and what its server sent beside it, as far as that can be read."""
+    if isinstance(stored.get("model"), str):
+        out["model"] = stored["model"]
+    match stored.get("beside"):
+        case {"message": dict(), "calls": dict(calls)} if all(
+            isinstance(call, dict) and isinstance(call.get("function", {}), dict) for call in calls.values()
+        ):
+            out["beside"] = stored["beside"]
 
 
 def _is_text(block: Block) -> bool:

@@ -1,6 +1,7 @@
 """Another model is asked where one fails, and the turn stays with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,14 +16,14 @@ from agent.errors import (
     OutOfTimeError,
     PromptTooLongError,
 )
-from agent.messages import Block, user_text
+from agent.messages import Block, Message, tool_result, user_text
 from agent.ports import ModelRequest
 from agent.turn.fallback import Fallback
 from agent.turn.outcome import Outcome
-from tests.agent.turn.turns import make_turn, spy
+from tests.agent.turn.turns import echo, make_turn, spy
 from tests.fakes import FABLE, FakeClock, FakeJournal, FakeModel, asks, reply, thought, use
 
-FALLS_BACK = (ModelThrottledError, ModelUnavailableError, ModelError)
+FALLS_BACK = (ModelThrottledError, ModelUnavailableError, ModelError, partial(MisconfiguredError, another_may_do=True))
 FIRST, SECOND = thought("first é", "b25l"), thought("second", "dHdv")
 REDACTED: Block = {"reasoningContent": {"redactedContent": b"\x00\xff"}}
 
@@ -46,7 +47,7 @@ def thoughts(model: FakeModel, request: int) -> list[Block]:
 
 
 @pytest.mark.parametrize("error", FALLS_BACK)
-def test_the_next_model_is_asked_where_one_fails(error: type[AgentError]) -> None:
+def test_the_next_model_is_asked_where_one_fails(error: Callable[[], AgentError]) -> None:
     first, second, third = Named("a", error()), Named("b", reply("hello")), Named("c")
     outcome = run(first, second, third)
     assert (outcome.answer, outcome.steps) == ("hello", 1)
@@ -154,3 +155,29 @@ def test_the_change_is_told_without_account_or_content() -> None:
     ((message, fields),) = journal.warnings
     assert message == "another model is asked"
     assert fields == {"model": "abc", "code": "model_throttled", "detail": "slow down"}
+
+
+def marked(model: str) -> list[Message]:
+    """A turn that this model began, as it is stored while it waits or before a side effect, and went on."""
+    asked: Message = {"role": "assistant", "content": [FIRST, use("t1")], "model": model}
+    return [user_text("question"), asked, {"role": "user", "content": [tool_result("t1", "sent", "success")]}]
+
+
+@pytest.mark.parametrize("wrote", ["a", "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a"])
+def test_a_stored_turn_that_goes_on_with_its_own_model_has_its_reasoning(wrote: str) -> None:
+    first = Named(wrote, reply("done"), model_ids=[FABLE])
+    request = ModelRequest("", marked("a"), [echo.spec])
+    Fallback([first], FakeJournal()).converse(request, Deadline.after(9))
+    assert thoughts(first, 0) == [FIRST]
+
+
+def test_a_stored_turn_that_goes_on_with_another_model_has_none_of_it_and_its_tool_loop_is_closed() -> None:
+    second = Named("b", asks(SECOND, use("t2")), reply("done"), model_ids=[FABLE])
+    turn = make_turn(Fallback([second], FakeJournal()), [echo])
+    turn.messages = marked("a")
+    assert turn.run().answer == "done"
+    assert thoughts(second, 0) == []
+    assert thoughts(second, 1) == [SECOND]
+    roles = [message["role"] for message in second.requests[0].messages]
+    assert roles == ["user", "assistant", "user", "assistant", "user"]
+    assert second.requests[1].messages[:5] == second.requests[0].messages

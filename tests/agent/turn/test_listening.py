@@ -103,7 +103,7 @@ def test_each_result_is_told_when_it_is_there_and_a_late_one_never() -> None:
         return "here"
 
     heard = Heard()
-    limits = ToolLimits(timeout_seconds=0.05)
+    limits = ToolLimits(timeout_seconds=0.5)
     run([asks(use("a", "slow"), use("b", "quick")), reply("Done.")], heard, tools=(slow, quick), tool_limits=limits)
     release.set()
     assert [d["tool_use_id"] for name, d in heard.events if name == "tool_result"] == ["b", "a"]

@@ -42,7 +42,6 @@ def test_any_model_leaves_a_valid_turn(replies: list[ModelReply], max_steps: int
     json.dumps(outcome.answer, ensure_ascii=False).encode()
     assert outcome.steps == len(model.requests) <= max_steps
     assert outcome.messages[0]["content"][0] == {"text": "question"}
-    assert outcome.messages[-1]["role"] == "assistant"
     assert len(outcome.tool_records) == sum("toolResult" in b for m in outcome.messages for b in m["content"])
     ask_again([repair(outcome.messages, set())])
     ask_again(model_history(completed([stored(outcome)], 1, 0), set()))

@@ -8,6 +8,7 @@ from agent.errors import OutOfTimeError
 from agent.ports import ModelReply
 from agent.turn.loop import CONCLUDE, Limits
 from agent.turn.outcome import Outcome
+from agent.turn.repair import repair
 from tests.agent.turn.turns import Notes, ask_again, make_turn, spy
 from tests.fakes import FakeClock, FakeModel, asks, reply, use
 
@@ -27,7 +28,7 @@ def test_no_call_is_made_that_could_take_longer_than_what_is_left() -> None:
     assert (outcome.stop_reason, outcome.steps, outcome.tool_records) == ("deadline", 1, [])
     assert "So far: 1." in outcome.answer
     assert "time" in outcome.answer
-    ask_again([outcome.messages])
+    ask_again([repair(outcome.messages, set())])
 
 
 def test_a_call_that_could_take_exactly_what_is_left_is_not_made() -> None:
@@ -88,7 +89,7 @@ def test_running_out_of_time_in_a_later_call_is_an_answer() -> None:
     assert (outcome.stop_reason, outcome.steps) == ("deadline", 1)
     assert "I looked." in outcome.answer
     assert [record.status for record in outcome.tool_records] == ["success"]
-    ask_again([outcome.messages])
+    ask_again([repair(outcome.messages, set())])
 
 
 def test_the_first_call_is_made_however_little_time_is_left() -> None:
@@ -128,7 +129,7 @@ def test_the_step_limit_counts_every_model_call(steps: int) -> None:
     assert _hints(model) == [False] * (steps - 1) + [steps > 1]
     assert len(outcome.tool_records) == steps - 1
     assert outcome.answer.strip()
-    ask_again([outcome.messages])
+    ask_again([repair(outcome.messages, set())])
 
 
 def test_a_model_that_concludes_at_the_last_step_gives_an_ordinary_answer() -> None:
@@ -163,7 +164,7 @@ def test_when_the_tokens_are_used_up_no_tool_is_run_and_no_call_made() -> None:
     assert (outcome.stop_reason, outcome.steps, calls) == ("token_limit", 1, [])
     assert "So far." in outcome.answer
     assert "tokens" in outcome.answer
-    ask_again([outcome.messages], [save])
+    ask_again([repair(outcome.messages, set())], [save])
 
 
 def test_an_answer_that_exceeds_the_token_limit_is_given_all_the_same() -> None:

@@ -7,6 +7,7 @@ import pytest
 from agent.messages import assistant_text, user_text
 from agent.sessions.history import completed, model_history
 from agent.turn.loop import CONCLUDE, NUDGE
+from agent.turn.repair import repair
 from local.bedrock.service_model import service_model
 from tests.agent.turn.turns import ask_again, make_turn, spy, stored
 from tests.fakes import FakeModel, asks, reply, thought, use
@@ -61,16 +62,17 @@ def test_a_turn_ends_well_whatever_the_stop_reason(reason: str, said: str) -> No
         assert "partial" in outcome.answer if shows_text else outcome.answer.strip()
         assert not has_use or "not run" in outcome.answer
         assert outcome.messages[0]["content"][0] == {"text": "question"}
-        assert outcome.messages[-1]["role"] == "assistant"
+        assert outcome.messages[1:] == ([assistant_text("partial")] if shows_text else [])
         assert not any("toolUse" in block for message in outcome.messages for block in message["content"])
     history = model_history(completed([stored(outcome)], 1, 0), set())
     assert len(history) == (0 if outcome.blocked else 1)
     ask_again(history, [save])
 
 
-def test_what_is_stored_of_a_cut_answer_says_that_it_was_cut() -> None:
+def test_what_is_kept_of_a_cut_answer_is_what_the_model_said_without_our_note() -> None:
     outcome = make_turn(FakeModel([reply("partial", use("t1"), stop_reason="max_tokens")])).run()
-    assert outcome.messages == [user_text("question"), assistant_text(outcome.answer)]
+    assert "cut off" in outcome.answer
+    assert outcome.messages == [user_text("question"), assistant_text("partial")]
 
 
 def test_a_guardrail_text_is_the_answer() -> None:
@@ -91,7 +93,7 @@ def test_an_empty_answer_behind_a_result_is_asked_for_once_and_then_told_honestl
     assert outcome.answer.strip()
     assert (outcome.stop_reason, outcome.steps) == ("end_turn", 3)
     assert NUDGE in str(model.requests[2].messages[-1])
-    ask_again([outcome.messages])
+    ask_again([repair(outcome.messages, set())])
 
 
 def test_earlier_words_of_the_turn_stand_in_for_an_empty_answer() -> None:

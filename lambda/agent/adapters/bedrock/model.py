@@ -15,36 +15,25 @@ from msgspec.structs import replace
 
 from agent.adapters.aws import CONNECTION_ERRORS, SDK_ERRORS, TIMEOUTS, error_code, is_misconfigured, pause, status_code
 from agent.adapters.bedrock.caching import with_cache_points
+from agent.adapters.refusals import read_refusal
 from agent.deadline import Deadline, start
 from agent.errors import (
     AgentError,
     MisconfiguredError,
     ModelError,
-    ModelThrottledError,
     ModelUnavailableError,
     OutOfTimeError,
-    PromptTooLongError,
 )
 from agent.messages import Message, Usage, clean_text, tool_uses
 from agent.ports import ModelReply, ModelRequest, TextListener
+from agent.request_fields import has_high_effort
 
 ATTEMPTS = 3
 _FIRST_PAUSE = 0.5  # seconds; doubled, with jitter
 _USAGE = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
 # What botocore's parser raises on an answer that is not of its service, and what reading such an answer raises here.
 _UNREADABLE = (AttributeError, TypeError, KeyError, ValueError, RecursionError)
-_THROTTLED = ("ThrottlingException", "ServiceQuotaExceededException", "TooManyRequestsException")
-_UNAVAILABLE = ("InternalServerException", "ServiceUnavailableException", "ModelNotReadyException", "InternalFailure")
-# What Bedrock says in a ValidationException, in lower case, as reported in public: its codes don't tell these apart.
-_TOO_LONG = (
-    "too long",
-    "too many input tokens",
-    "input tokens exceeded",
-    "context length",
-    "context window",
-    "context limit",
-)
-_WRONG_MODEL = ("on-demand throughput", "model identifier", "inference profile")
+_CHECK = "(check model access, MODEL_ID and the function's permissions)"
 
 
 class Inference(msgspec.Struct, frozen=True):
@@ -73,9 +62,9 @@ class BedrockModel:
         self._body = threading.local()
         client.meta.events.register("before-call.bedrock-runtime.Converse", self._put_body)
         config = {"maxTokens": inference.max_tokens, "temperature": inference.temperature, "topP": inference.top_p}
-        self._fixed: dict[str, Any] = {
-            "inferenceConfig": {name: value for name, value in config.items() if value is not None},
-        }
+        config = {} if has_high_effort(model_id, inference.request_fields) else config
+        self._inference = {name: value for name, value in config.items() if value is not None}
+        self._fixed: dict[str, Any] = {}
         if inference.guardrail:
             identifier, version = inference.guardrail
             self._fixed["guardrailConfig"] = {"guardrailIdentifier": identifier, "guardrailVersion": version}
@@ -89,14 +78,17 @@ class BedrockModel:
     def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
         parameters = {**self._fixed, "messages": self._messages(request.messages)}
+        sent = ("maxTokens", "temperature", "topP") if request.sampling else ("maxTokens",)
+        inference: dict[str, Any] = {name: value for name, value in self._inference.items() if name in sent}
+        if request.stop_sequences:
+            inference["stopSequences"] = list(request.stop_sequences)
+        if inference:
+            parameters["inferenceConfig"] = inference
         if request.system.strip():
             parameters["system"] = [{"text": request.system}]
         tools = list(request.tools) or _tools_of(request.messages)
         if tools:
             parameters["toolConfig"] = {"tools": tools}
-        if request.stop_sequences:
-            inference = {**self._fixed["inferenceConfig"], "stopSequences": list(request.stop_sequences)}
-            parameters["inferenceConfig"] = inference
         if self._prompt_caching:
             parameters = with_cache_points(parameters, self.model_id)
         body = msgspec.json.encode(parameters)
@@ -125,10 +117,10 @@ class BedrockModel:
         return response
 
     def _messages(self, messages: Sequence[Message]) -> list[Message]:
-        if not self._uses_stand_alone:
-            return list(messages)
+        """Without what only we know of them, and without texts beside tool uses where the model refuses these."""
+        alone = self._uses_stand_alone
         return [
-            {"role": m["role"], "content": [b for b in m["content"] if "text" not in b]} if tool_uses(m) else m
+            {"role": m["role"], "content": [b for b in m["content"] if not (alone and "text" in b and tool_uses(m))]}
             for m in messages
         ]
 
@@ -172,29 +164,13 @@ def _tools_of(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 def _translated(error: Exception) -> tuple[AgentError, bool]:
     """Our error for botocore's, and whether the same request may be sent again."""
-    code, detail = error_code(error), str(error)
-    if is_misconfigured(error):
-        return MisconfiguredError(
-            detail=f"{detail} (check model access, MODEL_ID and the function's permissions)"
-        ), False
-    if code in _THROTTLED or (status_code(error) == 429 and code not in _UNAVAILABLE):
-        return ModelThrottledError(detail=detail), code != "ServiceQuotaExceededException"
-    if code == "ModelTimeoutException" or isinstance(error, TIMEOUTS):
-        return ModelUnavailableError(detail=detail), False
-    if code == "ModelErrorException":
-        return ModelError(detail=detail), False
-    if status_code(error) == 413:  # beyond the size of a request, which a long history can reach
-        return PromptTooLongError(detail=detail), False
-    if code in _UNAVAILABLE or status_code(error) >= 500 or isinstance(error, CONNECTION_ERRORS):
-        return ModelUnavailableError(detail=detail), True
-    if code == "ValidationException":
-        text = detail.lower()
-        if any(words in text for words in _WRONG_MODEL):
-            return MisconfiguredError(
-                detail=f"{detail} (MODEL_ID may need an inference profile, such as us. or global.)"
-            ), False
-        if any(words in text for words in _TOO_LONG):
-            return PromptTooLongError(detail=detail), False
+    detail = str(error)
     if isinstance(error, ClientError):
-        return ModelError(detail=detail), False
-    return ModelUnavailableError(detail=detail), isinstance(error, ResponseParserError)
+        ours = read_refusal(status_code(error), error_code(error), detail, detail, _CHECK)
+        if isinstance(ours[0], MisconfiguredError) or not is_misconfigured(error):
+            return ours
+    if is_misconfigured(error):
+        return MisconfiguredError(detail=f"{detail} {_CHECK}"), False
+    # a read time-out is not sent again: the model may still be at it
+    again = isinstance(error, (*CONNECTION_ERRORS, ResponseParserError)) and not isinstance(error, TIMEOUTS)
+    return ModelUnavailableError(detail=detail), again

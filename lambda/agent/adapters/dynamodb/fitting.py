@@ -59,7 +59,8 @@ def _question_and_answer(turn: StoredTurn, share: int) -> StoredTurn:
     if response is not None:
         answer = _shortened(str(response.get("answer", "")), share)
         response = {**response, "answer": answer, "tool_uses": response.get("tool_uses", [])[:100]}
-        messages.append({"role": "assistant", "content": [{"text": answer}]})
+        said = visible_text(turn.messages[-1]) if turn.messages and turn.messages[-1]["role"] == "assistant" else ""
+        messages += [{"role": "assistant", "content": [{"text": _shortened(said, share)}]}] if said else []
     return replace(turn, question=question, response=response, messages=messages if turn.messages else None)
 
 

@@ -58,11 +58,10 @@ class OpenAIModel:
         self._key: str | None = None
         self._sleep = sleep
         self._limit_name = _LIMIT_NAMES[0]
-        self._takes_stop = True
         self._max_tokens = inference.max_tokens
         choices = {"temperature": inference.temperature, "top_p": inference.top_p}
+        self._sampling = {name: value for name, value in choices.items() if value is not None}
         self._fixed = {**inference.request_fields, "model": model_id, "stream": False}
-        self._fixed |= {name: value for name, value in choices.items() if value is not None}
         self._session = URLLib3Session(
             timeout=(_CONNECT_TIMEOUT, _READ_TIMEOUT),  # type: ignore[arg-type]  # the stubs know no pair
             proxies=get_environ_proxies(self._url),
@@ -70,7 +69,7 @@ class OpenAIModel:
 
     def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
-        parameters = {**self._fixed, **parameters_of(request)}
+        parameters = {**self._fixed, **(self._sampling if request.sampling else {}), **parameters_of(request)}
         mended: set[str] = set()
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -92,10 +91,7 @@ class OpenAIModel:
         left = deadline.left()
         if left <= 0:
             raise OutOfTimeError
-        sent = {**parameters, self._limit_name: self._max_tokens}
-        if not self._takes_stop:
-            sent.pop("stop", None)
-        body = msgspec.json.encode(sent)
+        body = msgspec.json.encode({**parameters, self._limit_name: self._max_tokens})
         future = start(lambda: self._send(body, left))
         try:
             response = future.result(timeout=deadline.left())
@@ -128,18 +124,16 @@ class OpenAIModel:
     def _mend(self, refused: RefusedError, mended: set[str]) -> bool:
         """Whether the same question may fare better now: with the key read anew, or in the parameters that the model takes.
 
-        Once each. OpenAI's reasoning models take no stop sequences, which only save tokens.
+        Once each.
         """
         if refused.status == 401 and self._key and "key" not in mended:
             mended.add("key")
-            self._key = None
-            return True
+            old, self._key = self._key, None
+            self._authorization()
+            return self._key != old
         if refused.is_unsupported(self._limit_name) and "limit" not in mended:
             mended.add("limit")
             self._limit_name = next(name for name in _LIMIT_NAMES if name != self._limit_name)
-            return True
-        if refused.is_unsupported("stop") and self._takes_stop:
-            self._takes_stop = False
             return True
         return False
 
@@ -179,7 +173,7 @@ def _answer(response: AWSResponse, key: str) -> dict[str, Any]:
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
-        answer = None
+        answer = None if succeeded else body[:2000].decode(errors="replace")
     if not succeeded:
         raise refusal(response.status_code, response.headers, answer, key)
     if "text/html" in kind:

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.adapters.openai.errors import RefusedError, refusal
-from agent.adapters.openai.messages import text_of
+from agent.adapters.openai.messages import READ, text_of
+
+# Of parts of reasoning, what is written on from fragment to fragment; all else in them is told once.
+_WRITTEN = ("thinking", "text", "summary")
 
 
 @dataclass
@@ -18,9 +21,11 @@ class _Call:
     id: object = None
     name: str | None = None
     arguments: Any = ""
+    others: dict[str, Any] = field(default_factory=dict)
 
     def add(self, fragment: dict[str, Any], function: dict[str, Any]) -> None:
         self.id = self.id or fragment.get("id")
+        self.others = _merged(self.others, {n: v for n, v in fragment.items() if n not in ("index", "id", "function")})
         name, arguments = function.get("name"), function.get("arguments")
         if isinstance(name, str) and name != self.name:  # some repeat it with every fragment
             self.name = (self.name or "") + name
@@ -35,6 +40,7 @@ class _Gathered:
     texts: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
+    others: dict[str, Any] = field(default_factory=dict)
     finish_reason: object = None
     usage: object = None
     begun: bool = False
@@ -54,6 +60,7 @@ class _Gathered:
     def _add_delta(self, delta: dict[str, Any]) -> None:
         self.texts.append(text_of(delta.get("content")))
         self.refusals.append(text_of(delta.get("refusal")))
+        self.others = _merged(self.others, {name: value for name, value in delta.items() if name not in READ})
         fragments = delta.get("tool_calls") or []
         legacy = delta.get("function_call")
         if legacy and not fragments:
@@ -78,14 +85,41 @@ class _Gathered:
 
     def answer(self) -> dict[str, Any]:
         message = {
+            **self.others,
             "content": "".join(self.texts),
             "refusal": "".join(self.refusals),
             "tool_calls": [
-                {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}} for call in self.calls
+                {**call.others, "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+                for call in self.calls
             ],
         }
         choice = {"message": message, "finish_reason": self.finish_reason}
         return {"choices": [choice] if self.begun else [], "usage": self.usage}
+
+
+def _merged(old: Any, new: Any) -> Any:
+    """Two fragments of one value as one: texts are joined, objects by their members, and parts of reasoning go on."""
+    if isinstance(old, str) and isinstance(new, str):
+        return old + new
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old | {
+            n: value if n in ("type", "id", "format") else _merged(old.get(n), value) for n, value in new.items()
+        }
+    if isinstance(old, list) and isinstance(new, list):
+        parts = list(old)
+        for part in new:
+            if parts and _goes_on(parts[-1], part):
+                part = _merged(parts.pop(), part)
+            parts.append(part)
+        return parts
+    return old if new is None else new
+
+
+def _goes_on(last: Any, part: Any) -> bool:
+    if not (isinstance(last, dict) and isinstance(part, dict)) or last.get("signature"):
+        return False
+    same = all(last.get(name) == part.get(name) for name in ("type", "index"))
+    return same and any(name in last and name in part for name in _WRITTEN)
 
 
 def gather(body: bytes, secret: str = "") -> dict[str, Any]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agent.adapters.react.prompt import STOP_SEQUENCES, Words, react_request, words_for
 from agent.adapters.react.reading import Reading, read
 from agent.deadline import Deadline
-from agent.errors import ModelError, OutOfTimeError, PromptTooLongError
+from agent.errors import OutOfTimeError, PromptTooLongError
 from agent.messages import Block, Message, assistant_text, clean_text, has_tool_results, tool_uses, unique_id, user_text
 from agent.ports import Model, ModelReply, ModelRequest, TextListener
 
@@ -30,7 +30,6 @@ class ReActModel:
     def __init__(self, model: Model) -> None:
         self.model_id = model.model_id
         self._model = model
-        self._stop_sequences: Sequence[str] = STOP_SEQUENCES
 
     def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
@@ -51,19 +50,13 @@ class ReActModel:
             else:
                 reply = replace(reply, usage=first.usage + reply.usage)
                 reading = _reading(reply, schemas)
-        content = _content(reading, reply, words, _tool_use_id(request.messages, prompt, reply))
+        if reading.problem and reply.stop_reason in _ENDED:
+            return replace(reply, content=[{"text": _text(reply).strip()}], remark=words.not_understood)
+        content = _content(reading, _tool_use_id(request.messages, prompt, reply))
         return replace(reply, content=content, stop_reason=_stop_reason(reading, reply.stop_reason))
 
     def _ask(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
-        """One reply; where the model takes no stop sequences, without them from then on: they only save tokens."""
-        try:
-            return self._model.converse(replace(request, stop_sequences=self._stop_sequences), deadline)
-        except ModelError as error:
-            # so says Converse of Qwen and others: github.com/langgenius/dify-official-plugins/issues/1767
-            if not self._stop_sequences or "stopsequences" not in error.detail.lower():
-                raise
-        self._stop_sequences = ()
-        return self._model.converse(request, deadline)
+        return self._model.converse(replace(request, stop_sequences=STOP_SEQUENCES), deadline)
 
 
 def _text(reply: ModelReply) -> str:
@@ -79,9 +72,7 @@ def _corrected(prompt: ModelRequest, text: str, problem: str, words: Words) -> M
     return replace(prompt, messages=[*prompt.messages, said, user_text(words.correction.format(problem=problem))])
 
 
-def _content(reading: Reading, reply: ModelReply, words: Words, tool_use_id: str) -> list[Block]:
-    if reading.problem and reply.stop_reason in _ENDED:
-        return [{"text": f"{words.not_understood}\n\n{_text(reply).strip()}"}]
+def _content(reading: Reading, tool_use_id: str) -> list[Block]:
     content: list[Block] = [{"text": f"<thinking>{reading.thought}</thinking>"}] if reading.thought else []
     if reading.name:
         content.append({"toolUse": {"toolUseId": tool_use_id, "name": reading.name, "input": reading.input}})

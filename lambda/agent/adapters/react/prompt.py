@@ -67,7 +67,7 @@ Final Answer: the whole answer; the user sees nothing else""",
     correction="""\
 That reply could not be used: {problem} Nothing was run. Reply again, in the format: either Thought, Action and Action Input \
 (one JSON object), or Thought and Final Answer.""",
-    not_understood="The model's reply could not be understood. This is what it wrote:",
+    not_understood="The model's reply could not be understood; it is shown as it was written.",
     problems={
         "no_input": "the Action has no Action Input.",
         "no_object": "the Action Input is not one JSON object.",
@@ -110,7 +110,7 @@ JAPANESE = Words(
     correction="""\
 今の返答は使えませんでした。{problem}ツールは実行されていません。「思考・行動・行動の入力(一つの JSON オブジェクト)」か\
 「思考・最終回答」の書式で、もう一度書いてください。""",
-    not_understood="モデルの返答を解釈できませんでした。返答は次のとおりです。",
+    not_understood="モデルの返答を解釈できなかったため、書かれたまま表示しています。",
     problems={
         "no_input": "行動に、行動の入力がありません。",
         "no_object": "行動の入力が、一つの JSON オブジェクトではありません。",

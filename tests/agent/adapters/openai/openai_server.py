@@ -135,8 +135,8 @@ def mistakes(body: dict[str, Any]) -> Iterable[str]:
         calls = message.get("tool_calls", ())
         if "tool_calls" in message and not calls:
             yield "[] is too short - 'messages.tool_calls'"
-        if not isinstance(message["content"], str) and not (message["content"] is None and calls):
-            yield "content must be a string"
+        if not isinstance(message["content"], str | list) and not (message["content"] is None and calls):
+            yield "content must be a string or a list of parts"
         for entry in calls:
             open_calls.append(entry["id"])
             arguments = entry["function"]["arguments"]

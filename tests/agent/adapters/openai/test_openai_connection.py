@@ -64,10 +64,17 @@ def test_the_key_is_read_at_the_first_call_and_again_when_it_is_refused() -> Non
 
 
 def test_a_key_that_stays_wrong_is_misconfigured() -> None:
+    keys = iter(["wrong", "old"])
     with OpenAIServer(key="right") as server, pytest.raises(MisconfiguredError) as failed:
-        ask(server, key=lambda: "wrong")
+        ask(server, key=lambda: next(keys))
     assert len(server.asked) == 2
     assert "401" in failed.value.detail
+
+
+def test_a_key_that_is_refused_and_still_the_same_is_not_sent_again() -> None:
+    with OpenAIServer(key="right") as server, pytest.raises(MisconfiguredError):
+        ask(server, key=lambda: "wrong")
+    assert len(server.asked) == 1
 
 
 def test_a_key_that_is_refused_at_the_last_attempt_is_told_as_that() -> None:

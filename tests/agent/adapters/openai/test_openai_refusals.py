@@ -153,13 +153,6 @@ def test_a_model_that_takes_neither_name_is_told_as_it_is() -> None:
     assert len(server.asked) == 2
 
 
-def test_a_model_without_stop_sequences_is_asked_without_them() -> None:
-    refusal = error(400, "Unsupported parameter: 'stop' is not supported with this model.", "unsupported_parameter")
-    with OpenAIServer(refusal, completion("a")) as server:
-        ask(server, request(stop_sequences=["END"]))
-    assert ["stop" in asked.body for asked in server.asked] == [True, False]
-
-
 def test_details_hold_neither_the_key_nor_what_a_validator_echoes() -> None:
     texts = ["invalid key sk-secret", "[{'msg': 'wrong', 'input': 'SAID'}]", "wrong [input_value='SAID'] " + "x" * 999]
     refusals = [error(401, texts[0]), *(error(400, text) for text in texts), REFUSED[3]]

@@ -1,6 +1,5 @@
 """ReActModel: what the wrapped model is sent, and what becomes of its texts."""
 
-import json
 from typing import Any
 
 import pytest
@@ -93,20 +92,20 @@ def test_the_correction_of_a_japanese_question_is_japanese() -> None:
         reply("行動: search\n行動の入力: [1]"), reply("思考: 困った"), request=_request(user_text("これは?"))
     )
     assert JAPANESE.problems["no_object"] in _texts(model.requests[1])[2][1]
-    assert answer.content == [{"text": f"{JAPANESE.not_understood}\n\n思考: 困った"}]
+    assert (answer.content, answer.remark) == ([{"text": "思考: 困った"}], JAPANESE.not_understood)
 
 
 def test_a_second_malformed_reply_is_answered_honestly() -> None:
     answer, model = _asked(reply("Action: search"), reply("Thought: hm\nAction: search"))
     assert len(model.requests) == 2
-    assert answer.content == [{"text": f"{ENGLISH.not_understood}\n\nThought: hm\nAction: search"}]
+    assert (answer.content, answer.remark) == ([{"text": "Thought: hm\nAction: search"}], ENGLISH.not_understood)
     assert answer.stop_reason == "end_turn"
 
 
 @pytest.mark.parametrize("error", [OutOfTimeError(), PromptTooLongError()])
 def test_a_correction_that_can_not_be_made_leaves_an_honest_answer(error: Exception) -> None:
     answer, _ = _asked(reply("Action: search", tokens=4), error)
-    assert answer.content == [{"text": f"{ENGLISH.not_understood}\n\nAction: search"}]
+    assert (answer.content, answer.remark) == ([{"text": "Action: search"}], ENGLISH.not_understood)
     assert answer.usage.total == 4
 
 
@@ -119,7 +118,7 @@ def test_no_correction_is_asked_for_where_the_time_does_not_allow_another_call()
     clock = FakeClock()
     model = FakeModel([reply("Action: search")], clock=clock, seconds=6)
     answer = ReActModel(model).converse(_request(), clock.deadline(10))
-    assert ENGLISH.not_understood in answer.content[0]["text"]
+    assert answer.remark == ENGLISH.not_understood
     assert len(model.requests) == 1
 
 
@@ -147,19 +146,7 @@ def test_a_reply_that_was_cut_off_says_so_but_for_what_stands_behind_a_whole_ste
     answer, model = _asked(reply(text, stop_reason=stop_reason))
     assert answer.stop_reason == expected
     assert len(model.requests) == 1
-    assert ENGLISH.not_understood not in json.dumps(answer.content)
-
-
-def test_a_model_that_takes_no_stop_sequences_is_asked_without_them_from_then_on() -> None:
-    refused = ModelError(
-        detail="This model doesn't support the stopSequences field. Remove stopSequences and try again."
-    )
-    model = FakeModel([refused, reply(CALL + "\nObservation: made up"), reply("Final Answer: ok")])
-    react = ReActModel(model)
-    first = react.converse(_request(), Deadline.after(60))
-    assert first.content[-1]["toolUse"]["input"] == {"query": "x"}
-    react.converse(_request(), Deadline.after(60))
-    assert [bool(sent.stop_sequences) for sent in model.requests] == [True, False, False]
+    assert not answer.remark
 
 
 def test_a_request_that_is_refused_for_another_reason_is_not_sent_again() -> None:

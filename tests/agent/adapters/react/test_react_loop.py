@@ -8,10 +8,11 @@ import botocore.session
 import pytest
 
 from agent.adapters.bedrock.model import BedrockModel, Inference
+from agent.adapters.mending import MendingModel
 from agent.adapters.react.model import ReActModel
 from agent.adapters.react.prompt import ENGLISH, JAPANESE, Words
 from agent.errors import ToolError
-from agent.messages import Message
+from agent.messages import Message, assistant_text
 from agent.ports import Model, ModelReply
 from agent.tooling.tool import Tool, tool
 from agent.tooling.toolbox import ToolLimits
@@ -20,7 +21,7 @@ from agent.turn.outcome import Outcome
 from local.bedrock.script import ScriptedModel
 from local.bedrock.server import BedrockServer
 from tests.agent.turn.turns import Notes, boom, echo, make_turn, refuse, spy
-from tests.fakes import LLAMA, FakeModel, asks, reply, use
+from tests.fakes import LLAMA, FakeJournal, FakeModel, asks, reply, use
 
 
 def _in_words(told: ModelReply, words: Words) -> ModelReply:
@@ -112,7 +113,8 @@ def test_the_last_result_tells_that_no_more_tools_can_be_run() -> None:
 def test_a_reply_that_can_not_be_understood_ends_the_turn_with_an_answer_that_says_so() -> None:
     texts = FakeModel([_in_words(TURNS["one tool"][0], ENGLISH), reply("Action: echo"), reply("Action: echo")])
     outcome, _ = _run(ReActModel(texts), "question")
-    assert outcome.answer == f"{ENGLISH.not_understood}\n\nAction: echo"
+    assert outcome.answer == f"Action: echo\n\n{ENGLISH.not_understood}"
+    assert outcome.messages[-1] == assistant_text("Action: echo")
     assert (outcome.stop_reason, outcome.steps, len(outcome.tool_records)) == ("end_turn", 2, 1)
 
 
@@ -188,7 +190,9 @@ def test_a_model_of_bedrock_that_takes_neither_tools_nor_stop_sequences_uses_too
     )
     with BedrockServer(script) as server:
         client = botocore.session.get_session().create_client("bedrock-runtime", endpoint_url=server.url)
-        outcome = make_turn(ReActModel(BedrockModel(client, LLAMA, Inference(1024)))).run()
+        outcome = make_turn(
+            ReActModel(MendingModel(BedrockModel(client, LLAMA, Inference(1024)), FakeJournal().warning))
+        ).run()
     assert (outcome.answer, outcome.stop_reason, outcome.steps) == ("It said hi.", "end_turn", 2)
     assert [(r.name, r.input) for r in outcome.tool_records] == [("echo", {"text": "hi"})]
     bodies = [request.body for request in server.requests]
