@@ -6,10 +6,12 @@ import aws_cdk as cdk
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.config import Config
+from infra.cors import CORS_EXPOSED, CORS_HEADERS, CORS_MAX_AGE, CORS_METHODS
 from infra.log_group import log_group
 
 CLOSED_ROUTES = (
@@ -21,6 +23,7 @@ CLOSED_ROUTES = (
 PUBLIC_ROUTE = "GET /health"
 # The function gives up first, to answer for itself; 29 s is the most that an HTTP API waits.
 INTEGRATION_MARGIN_SECONDS = 1
+# Nothing that identifies a person: the function's own log tells callers apart by a hash, which this would undo.
 ACCESS_LOG_FIELDS = {
     "request_id": "$context.requestId",
     "time": "$context.requestTimeEpoch",
@@ -29,22 +32,24 @@ ACCESS_LOG_FIELDS = {
     "milliseconds": "$context.responseLatency",
     "integration_milliseconds": "$context.integrationLatency",
     "bytes": "$context.responseLength",
-    "source_ip": "$context.identity.sourceIp",
-    "caller": "$context.identity.caller",
-    "subject": "$context.authorizer.claims.sub",
     # Why the gateway itself refused a request, such as one with a wrong signature.
     "error": "$context.error.message",
     "authorizer_error": "$context.authorizer.error",
     "integration_error": "$context.integrationErrorMessage",
 }
-# What a SigV4 or JWT client in a browser sends.
-CORS_HEADERS = ["authorization", "content-type", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token"]
 
 
 class AgentApi(Construct):
     """The API in front of the function: `api`, and `public_route`, the one that needs no credentials."""
 
-    def __init__(self, scope: Construct, construct_id: str, config: Config, target: lambda_.IFunction) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        config: Config,
+        target: lambda_.IFunction,
+        key: kms.IKey | None = None,
+    ) -> None:
         super().__init__(scope, construct_id)
         self.api = apigateway.HttpApi(
             self,
@@ -54,15 +59,16 @@ class AgentApi(Construct):
             default_authorizer=_authorizer(config),
             cors_preflight=_cors(config),
         )
-        self._add_stage(config)
+        self._add_stage(config, key)
         integration = integrations.HttpLambdaIntegration(
             "Function",
             target,
             payload_format_version=apigateway.PayloadFormatVersion.VERSION_2_0,
             timeout=cdk.Duration.seconds(config.http_timeout_seconds + INTEGRATION_MARGIN_SECONDS),
         )
+        scopes = list(config.jwt_scopes) if config.jwt_scopes else None
         for route in CLOSED_ROUTES:
-            self._add_route(route, integration, None)
+            self._add_route(route, integration, None, scopes)
         self.public_route = self._add_route(PUBLIC_ROUTE, integration, apigateway.HttpNoneAuthorizer())
         if config.auth == "none":
             cdk.Annotations.of(self).add_warning_v2(
@@ -74,14 +80,19 @@ class AgentApi(Construct):
         route: str,
         integration: apigateway.HttpRouteIntegration,
         authorizer: apigateway.IHttpRouteAuthorizer | None,
+        scopes: list[str] | None = None,
     ) -> apigateway.HttpRoute:
         method, path = route.split(" ")
         [made] = self.api.add_routes(
-            path=path, methods=[apigateway.HttpMethod[method]], integration=integration, authorizer=authorizer
+            path=path,
+            methods=[apigateway.HttpMethod[method]],
+            integration=integration,
+            authorizer=authorizer,
+            authorization_scopes=scopes,
         )
         return made
 
-    def _add_stage(self, config: Config) -> None:
+    def _add_stage(self, config: Config, key: kms.IKey | None) -> None:
         stage = apigateway.HttpStage(
             self,
             "Stage",
@@ -92,7 +103,10 @@ class AgentApi(Construct):
                 rate_limit=config.api_requests_per_second, burst_limit=config.api_burst
             ),
         )
-        access_log = log_group(self, "AccessLog", config.log_retention_days)
+        # Groups elsewhere each take room in a policy of the account, which ends at 5,120 characters ("Enable logging from AWS
+        # services" in the CloudWatch Logs User Guide).
+        name = f"/aws/vendedlogs/apis/{config.name}"
+        access_log = log_group(self, "AccessLog", config.log_retention_days, key, name=name)
         resource = stage.node.default_child
         assert isinstance(resource, apigateway.CfnStage)
         resource.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
@@ -111,11 +125,10 @@ def _authorizer(config: Config) -> apigateway.IHttpRouteAuthorizer:
 def _cors(config: Config) -> apigateway.CorsPreflightOptions | None:
     if not config.cors_origins:
         return None
-    methods = [apigateway.CorsHttpMethod.GET, apigateway.CorsHttpMethod.POST, apigateway.CorsHttpMethod.DELETE]
     return apigateway.CorsPreflightOptions(
         allow_origins=list(config.cors_origins),
-        allow_methods=methods,
+        allow_methods=[apigateway.CorsHttpMethod[method] for method in CORS_METHODS],
         allow_headers=CORS_HEADERS,
-        expose_headers=["retry-after"],
-        max_age=cdk.Duration.hours(1),
+        expose_headers=CORS_EXPOSED,
+        max_age=CORS_MAX_AGE,
     )

@@ -72,6 +72,12 @@ def _in_general(config: Config) -> Iterator[ConfigError]:
         yield ConfigError("tools", ",".join(config.tools or ()), allowed)
     if config.auth == "jwt" and not (config.jwt_issuer and config.jwt_audience):
         yield ConfigError("auth", config.auth, "given together with jwt_issuer and jwt_audience, or be iam or none")
+    if config.jwt_scopes and config.auth != "jwt":
+        yield ConfigError("jwt_scopes", config.jwt_scopes, "null unless auth is jwt")
+    if config.session_table and config.kms_key == "create":
+        yield ConfigError(
+            "kms_key", config.kms_key, "the ARN of its key where session_table is a table that is there already"
+        )
     if config.application_profile_model and ":application-inference-profile/" not in config.model_id:
         allowed = "null unless model_id is an application inference profile's ARN"
         yield ConfigError("application_profile_model", config.application_profile_model, allowed)

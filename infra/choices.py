@@ -118,6 +118,19 @@ def json_object() -> Rule:
     return Rule("a JSON object", parse)
 
 
+def texts_by_name() -> Rule:
+    """A JSON object of texts, or its text, within what AWS takes for tags."""
+
+    def parse(value: object) -> dict[str, str]:
+        found = json.loads(value) if isinstance(value, str) else value
+        if not isinstance(found, dict):
+            raise TypeError(value)
+        name, text = r"(?!aws:)[\w .:/=+@-]{1,128}", r"[\w .:/=+@-]{0,256}"
+        return {_matched(name, key): _matched(text, item) for key, item in found.items()}
+
+    return Rule("a JSON object of names and texts, as tags may be", parse)
+
+
 def optional(rule: Rule, *, empty_is_null: bool = True) -> Rule:
     """The rule, or null; `-c key=` with nothing behind it is null too, unless empty says something of its own."""
 

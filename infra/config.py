@@ -4,11 +4,12 @@
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from infra import values
-from infra.choices import Rule, flag, json_object, number, one_of, optional, whole, whole_of
+from infra.choices import Rule, flag, json_object, number, one_of, optional, texts_by_name, whole, whole_of
 from infra.default_model import default_model
 
 
@@ -30,6 +31,7 @@ class Config:
     name: str = choice(
         "agent", values.NAME, "name of the stack and its metrics; stacks of different names live side by side"
     )
+    tags: Mapping[str, str] | None = choice(None, optional(texts_by_name()), "tags of everything in the stack")
     # The model
     model_id: str = setting(
         default_model(None),
@@ -115,13 +117,26 @@ class Config:
         "iam", one_of("iam", "jwt", "none"), "who may call the API: SigV4, tokens of an issuer, or anyone"
     )
     jwt_issuer: str | None = choice(None, optional(values.HTTPS_URL), "issuer for auth=jwt")
-    jwt_audience: tuple[str, ...] | None = choice(None, optional(values.AUDIENCES), "audiences for auth=jwt")
+    jwt_audience: tuple[str, ...] | None = choice(None, optional(values.WORDS), "audiences for auth=jwt")
+    jwt_scopes: tuple[str, ...] | None = choice(
+        None, optional(values.WORDS), "scopes of which a token must have one, for auth=jwt"
+    )
     api_requests_per_second: int = choice(10, whole(1, 10_000), "requests that the API lets through, on average")
     api_burst: int = choice(20, whole(1, 5_000), "requests that it lets through at once")
     function_url: bool = choice(False, flag(), "a function URL (SigV4) beside the API, for turns longer than its 29 s")
     # Sessions
     retain_sessions: bool = choice(False, flag(), "whether the table stays when the stack is destroyed")
-    kms_key: str | None = choice(None, optional(values.NEW_KEY), "own KMS key for the table; null for AWS's own")
+    deletion_protection: bool = choice(
+        False, flag(), "whether stack and table can't be deleted before this is false again"
+    )
+    session_table: str | None = choice(
+        None,
+        optional(values.TABLE),
+        "a table that is there already, as of a stack that was destroyed, instead of a new one",
+    )
+    kms_key: str | None = choice(
+        None, optional(values.NEW_KEY), "own KMS key for table, logs, failure queue and environment; null for AWS's own"
+    )
     # The function
     memory_mb: int = choice(1024, whole(256, 10_240), "memory; processor time grows with it")
     timeout_seconds: int = choice(

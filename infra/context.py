@@ -17,12 +17,31 @@ CDK_JSON = Path(__file__).parent.parent / "cdk.json"
 def choices(
     given: Mapping[str, object] | None = None, region: str | None = None, *, cdk_json: Path = CDK_JSON
 ) -> Config:
-    """The choices of cdk.json, with those given (key -> value or its text, as `-c` gives it) over them.
+    """The choices of cdk.json, over them those of the environment that is asked for, and over both those given.
 
-    Needs no CDK, so the local commands read the function's environment by it. Raises ConfigError as from_context does.
+    `given` holds values by their keys, or texts as `-c` gives them; `environment` among them names one of `environments` in
+    cdk.json, whose stack is called after it. Needs no CDK, so the local commands read the function's environment by it. Raises
+    ConfigError as from_context does, and for an environment that there isn't.
     """
-    of_the_file = json.loads(cdk_json.read_text(encoding="utf-8")).get("context", {})
-    return from_context({**of_the_file, **(given or {})}, region)
+    common = dict(json.loads(cdk_json.read_text(encoding="utf-8")).get("context", {}))
+    # The CDK hands on what stands in the file, which is not to go over the environment's.
+    over = {key: value for key, value in (given or {}).items() if key not in common or common[key] != value}
+    environments, asked = common.pop("environments", {}), over.pop("environment", "")
+    if not isinstance(environments, dict) or not all(isinstance(each, dict) for each in environments.values()):
+        raise ConfigError("environments", environments, "an object of names, each with an object of keys of its own")
+    if not asked:
+        return from_context({**common, **over}, region)
+    if asked not in environments:
+        raise ConfigError(
+            "environment", asked, "one of " + (", ".join(environments) or "those in `environments`: there are none")
+        )
+    own = environments[asked]
+    if "name" in own:
+        raise ConfigError(
+            f"environments.{asked}.name", own["name"], "left out: the stack is called after its environment"
+        )
+    name = over.get("name", common.get("name", Config.name))
+    return from_context({**common, **own, **over, "name": f"{name}-{asked}"}, region)
 
 
 def from_context(context: Mapping[str, object], region: str | None = None) -> Config:

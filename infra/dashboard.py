@@ -25,7 +25,7 @@ class Dashboard(Construct):
         metrics: AgentMetrics,
         *,
         alarms: list[cloudwatch.Alarm],
-        table: dynamodb.Table,
+        table: dynamodb.ITable,
         group: logs.LogGroup,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -68,7 +68,7 @@ def _tools(metrics: AgentMetrics, group: logs.LogGroup) -> list[cloudwatch.IWidg
     ]
 
 
-def _storage(table: dynamodb.Table, group: logs.LogGroup) -> list[cloudwatch.IWidget]:
+def _storage(table: dynamodb.ITable, group: logs.LogGroup) -> list[cloudwatch.IWidget]:
     return [
         _query("Sessions an hour", SESSIONS, group, cloudwatch.LogQueryVisualizationType.BAR),
         _graph(

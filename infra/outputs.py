@@ -30,14 +30,26 @@ def add_outputs(stack: cdk.Stack, config: Config, table: SessionTable, function:
         "FunctionName": function.function.function_name,
         "ApiUrl": api.api.api_endpoint,
         "CallApi": _curl(f"{api.api.api_endpoint}/chat", credentials),
-        "CallFunction": f"aws lambda invoke --function-name {function.target.function_arn} --region {stack.region}"
-        f" --cli-binary-format raw-in-base64-out --payload '{QUESTION}' /dev/stdout",
+        "CallFunction": _invoke(function.target.function_arn, stack.region, config.timeout_seconds),
+        "FailureQueueUrl": function.failures.queue_url,
     }
     if function.url:
         values["FunctionUrl"] = function.url
         values["CallFunctionUrl"] = _curl(f"{function.url}chat", SIGV4.format(region=stack.region, service="lambda"))
     for name, value in values.items():
         cdk.CfnOutput(stack, name, value=value)
+
+
+def _invoke(function: str, region: str, timeout_seconds: int) -> str:
+    """A line that both versions of the AWS CLI take, which read a payload's text in two ways and fileb:// in one.
+
+    The CLI gives up after 60 s and tries again. So it waits longer than the function, and the id lets a retry find the first
+    answer.
+    """
+    event = QUESTION.replace("}", ', "request_id": "\'$(date +%s)\'"}')
+    waits = f"--cli-read-timeout {timeout_seconds + 10}"
+    to = f"--function-name {function} --region {region}"
+    return f"echo '{event}' | aws lambda invoke {to} {waits} --payload fileb:///dev/stdin /dev/stdout"
 
 
 def _curl(url: str, credentials: str) -> str:

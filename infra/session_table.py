@@ -1,5 +1,7 @@
 """The session table: one item a turn, deleted by its time to live."""
 
+import json
+
 import aws_cdk as cdk
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
@@ -8,6 +10,7 @@ from constructs import Construct
 
 from infra.config import Config
 
+COLONS = cdk.ArnFormat.COLON_RESOURCE_NAME
 # What the function's adapter calls, and nothing else.
 ACTIONS = (
     "dynamodb:Query",
@@ -30,12 +33,15 @@ KEY_ACTIONS = (
 
 
 class SessionTable(Construct):
-    """The table and, by choice, the KMS key that encrypts it."""
+    """The table, made or one that is there already, and by choice the KMS key that encrypts what the stack keeps."""
 
     def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
         super().__init__(scope, construct_id)
         removal = cdk.RemovalPolicy.RETAIN if config.retain_sessions else cdk.RemovalPolicy.DESTROY
         self.key = _key(self, config.kms_key, removal)
+        if config.session_table:
+            self.table: dynamodb.ITable = dynamodb.Table.from_table_name(self, "Table", config.session_table)
+            return
         encryption = dynamodb.TableEncryption.CUSTOMER_MANAGED if self.key else dynamodb.TableEncryption.DEFAULT
         self.table = dynamodb.Table(
             self,
@@ -50,6 +56,7 @@ class SessionTable(Construct):
             encryption=encryption,
             encryption_key=self.key,
             removal_policy=removal,
+            deletion_protection=config.deletion_protection,
         )
 
     def grant(self, role: iam.IRole) -> None:
@@ -62,6 +69,24 @@ class SessionTable(Construct):
 def _key(scope: Construct, choice: str | None, removal: cdk.RemovalPolicy) -> kms.IKey | None:
     if choice is None:
         return None
+    stack = cdk.Stack.of(scope)
+    logs_may = _logs_may(stack)
     if choice != "create":
+        told = json.dumps(stack.resolve(logs_may.to_statement_json()))
+        sentence = f"kms_key encrypts the logs too, so its own policy must hold this statement: {told}"
+        cdk.Annotations.of(scope).add_info_v2("agent:key-policy", sentence)
         return kms.Key.from_key_arn(scope, "Key", choice)
-    return kms.Key(scope, "Key", enable_key_rotation=True, removal_policy=removal)
+    key = kms.Key(scope, "Key", enable_key_rotation=True, removal_policy=removal)
+    key.add_to_resource_policy(logs_may)
+    return key
+
+
+def _logs_may(stack: cdk.Stack) -> iam.PolicyStatement:
+    """What a key's policy must say for log groups of the account: "Encrypt log data in CloudWatch Logs" in its User Guide."""
+    groups = stack.format_arn(service="logs", resource="log-group", resource_name="*", arn_format=COLONS)
+    return iam.PolicyStatement(
+        principals=[iam.ServicePrincipal(f"logs.{stack.region}.amazonaws.com")],
+        actions=["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:Describe*"],
+        resources=["*"],
+        conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}},
+    )

@@ -1,6 +1,7 @@
 """The stack: composes the constructs and grants each what it needs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import aws_cdk as cdk
@@ -16,7 +17,7 @@ from infra.checks import in_region
 from infra.choices import ConfigErrors
 from infra.config import Config
 from infra.dashboard import Dashboard
-from infra.default_model import promise_ended
+from infra.default_model import default_model, promise_ended
 from infra.function import AgentFunction
 from infra.metrics import AgentMetrics
 from infra.outputs import add_outputs
@@ -47,7 +48,19 @@ class AgentStack(cdk.Stack):
         tool_needs: Mapping[str, ToolNeeds] = TOOL_NEEDS,
         today: date | None = None,
     ) -> None:
-        super().__init__(scope, config.name, env=env, description="An agent on Lambda: Bedrock tool use with sessions")
+        tags = {"application": config.name, **(config.tags or {})}
+        super().__init__(
+            scope,
+            config.name,
+            env=env,
+            description="An agent on Lambda: Bedrock tool use with sessions",
+            termination_protection=config.deletion_protection,
+            tags=tags,
+        )
+        for name, text in tags.items():
+            cdk.Tags.of(self).add(name, text)
+        if config.model_id == default_model(None):
+            config = replace(config, model_id=default_model(self._known_region))
         self._look_ahead(config, today or datetime.now(UTC).date())
         needs = needs_of(config.tools, tool_needs)
         sessions = SessionTable(self, "Sessions", config)
@@ -58,11 +71,12 @@ class AgentStack(cdk.Stack):
             config,
             code=function_code(self, bundle),
             environment=_environment(config, sessions, needs),
+            key=sessions.key,
         )
         sessions.grant(agent.role)
         wildcards = self._grant_model(config, agent.role)
         self._grant_tools(needs, agent.role)
-        api = AgentApi(self, "Api", config, agent.target)
+        api = AgentApi(self, "Api", config, agent.target, sessions.key)
         alarms = self._watch(config, sessions, agent, api)
         if config.test_events != "off":
             ConsoleEvents(self, "TestEvents", agent.function)
@@ -78,11 +92,15 @@ class AgentStack(cdk.Stack):
             wildcards=wildcards,
         )
 
+    @property
+    def _known_region(self) -> str | None:
+        return None if cdk.Token.is_unresolved(self.region) else self.region
+
     def _look_ahead(self, config: Config, today: date) -> None:
         """Stops, or warns, before anything is bundled."""
-        if cdk.Token.is_unresolved(self.region):
+        if self._known_region is None:
             return
-        if wrong := list(in_region(config, self.region)):
+        if wrong := list(in_region(config, self._known_region)):
             raise ConfigErrors(wrong)
         sentences = {"agent:end-of-life": promise_ended(config.model_id, today)}
         if config.model_provider == "bedrock":

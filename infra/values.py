@@ -27,9 +27,10 @@ TOOLS = list_of(r"\*|[A-Za-z][A-Za-z0-9_]*", "names of tool modules with commas 
 # As the function's log names a caller.
 CALLERS = list_of("[0-9a-f]{32}", "hashes of callers, as the log has them, with commas between them")
 ORIGINS = list_of("https?://[A-Za-z0-9.-]+(:[0-9]+)?", "origins such as https://example.com with commas between them")
-AUDIENCES = list_of("[^ ,]+", "audiences with commas between them")
+WORDS = list_of("[^ ,]+", "words with commas between them")
 _KEY = "arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/(mrk-)?[0-9a-f-]{32,36}"
 KEY = matching(_KEY, "a key's ARN")
 NEW_KEY = matching(f"create|{_KEY}", "create or a key's ARN")
+TABLE = matching("[A-Za-z0-9_.-]{3,255}", "a table's name")
 TOPIC = arn("sns", "an SNS topic's ARN")
 EMAIL = matching("[^ @,]+@[^ @,]+[.][^ @,.]+", "an e-mail address")

@@ -36,18 +36,22 @@ EVERYTHING: dict[str, Any] = {
     "fallback_model_ids": f"global.{MODEL},us.{MODEL},amazon.nova-lite-v1:0,amazon.nova-micro-v1:0",
     "test_events": "create",
     "retain_sessions": True,
+    "deletion_protection": True,
+    "tags": {"team": "support", "cost-center": "42"},
 }
-ENDPOINT = {
+ENDPOINT: dict[str, Any] = {
     "model_provider": "openai",
     "model_id": "qwen2.5:7b",
     "openai_base_url": "https://models.example.com/v1",
     "alarm_email": "operator@example.com",
+    "session_table": "agent-SessionsTable-1234",
     "openai_api_key_secret": "models/key",
 }
 TOKENS: dict[str, Any] = {
     "auth": "jwt",
     "jwt_issuer": "https://example.com/",
     "jwt_audience": "agents",
+    "jwt_scopes": "ask,answer",
     "kms_key": KEY,
     "fallback_model_ids": "amazon.nova-lite-v1:0",
     "architecture": "x86_64",
@@ -78,6 +82,9 @@ class Synthesis:
     # Rules of cdk-nag that were acknowledged (one that is violated stops the synth), and the CDK's own warnings.
     acknowledged: list[str]
     warnings: list[str]
+    # The stack's own tags and protection, from the manifest, and what the CDK notes beside it, as text.
+    manifest: dict[str, Any]
+    notes: str
 
     def resources(self, kind: str) -> dict[str, dict[str, Any]]:
         """Logical id -> properties of the resources of a type, given without its "AWS::"."""
@@ -141,10 +148,13 @@ def synthesis(
     annotations = [plugin for plugin in report if plugin["pluginName"] == "Construct Annotations"]
     nag = [plugin for plugin in report if plugin["pluginName"] in {"AwsSolutions", "Serverless"}]
     assert len(nag) == 2
+    manifest = json.loads((folder / "manifest.json").read_text())["artifacts"][stack.stack_name]
     return Synthesis(
         template=json.loads((folder / f"{stack.stack_name}.template.json").read_text()),
         acknowledged=_rules(nag, "suppressedViolations"),
         warnings=_rules(annotations, "violations"),
+        manifest=manifest,
+        notes=(folder / manifest["additionalMetadataFile"]).read_text(),
     )
 
 

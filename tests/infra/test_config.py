@@ -27,6 +27,7 @@ def test_cdk_json_is_taken_and_holds_only_what_differs_from_the_defaults() -> No
     chosen = json.loads(CDK_JSON.read_text(encoding="utf-8"))["context"]
     known = {**FEATURE_FLAGS, **DEFAULTS}
     assert not [key for key, value in chosen.items() if key in known and value == known[key]]
+    chosen.pop("environments", None)
     assert choices() == from_context(chosen)
 
 
@@ -38,6 +39,45 @@ def test_what_is_given_on_the_command_line_goes_over_cdk_json_and_that_over_the_
     (tmp_path / "cdk.json").write_text(json.dumps({"context": {"max_steps": 3, "max_tokens": 100, "snapstart": True}}))
     config = choices({"max_steps": "4", "snapstart": True}, cdk_json=tmp_path / "cdk.json")
     assert config == replace(Config(), max_steps=4, max_tokens=100, snapstart=True)
+
+
+ENVIRONMENTS = {
+    "memory_mb": 2048,
+    "max_steps": 4,
+    "environments": {"staging": {"max_steps": 5}, "prod": {"retain_sessions": True}},
+}
+
+
+def chosen_from(folder: Path, given: dict[str, object]) -> Config:
+    (folder / "cdk.json").write_text(json.dumps({"context": ENVIRONMENTS}))
+    # The CDK hands on the file's own keys beside those of -c.
+    return choices({**ENVIRONMENTS, **given}, cdk_json=folder / "cdk.json")
+
+
+def test_an_environment_goes_over_the_common_choices_and_names_the_stack(tmp_path: Path) -> None:
+    common = chosen_from(tmp_path, {})
+    assert common == replace(Config(), memory_mb=2048, max_steps=4)
+    staging = chosen_from(tmp_path, {"environment": "staging"})
+    assert staging == replace(common, name="agent-staging", max_steps=5)
+    assert chosen_from(tmp_path, {"environment": "staging", "max_steps": "6", "name": "mine"}) == replace(
+        staging, name="mine-staging", max_steps=6
+    )
+
+
+@pytest.mark.parametrize(
+    ("environments", "words"),
+    [
+        ({"staging": {}}, "environment is 'prod', but must be one of staging"),
+        ({}, "environment is 'prod', but must be one of those in `environments`: there are none"),
+        ({"prod": {"name": "mine"}}, "environments.prod.name is 'mine', but must be left out"),
+        ({"prod": 5}, "environments is .* an object of names"),
+        ({"prod": {"max_step": 5}}, "max_step is 5, .* did you mean max_steps"),
+    ],
+)
+def test_an_environment_that_cannot_be_is_told(tmp_path: Path, environments: dict[str, Any], words: str) -> None:
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"environments": environments}}))
+    with pytest.raises(ConfigError, match=words):
+        choices({"environment": "prod"}, cdk_json=tmp_path / "cdk.json")
 
 
 def test_null_in_cdk_json_unsets_a_default_although_the_cdk_hands_on_no_null(tmp_path: Path) -> None:
@@ -88,6 +128,10 @@ WRONG: list[tuple[str, object]] = [
     ("auth", "None"),
     ("jwt_issuer", "http://example.com"),
     ("kms_key", "alias/mine"),
+    ("tags", {"aws:mine": "x"}),
+    ("tags", {"team": 5}),
+    ("tags", "team=support"),
+    ("session_table", "a table"),
     ("memory_mb", 128),
     ("timeout_seconds", 901),
     ("architecture", "arm"),
@@ -134,6 +178,8 @@ TOGETHER: list[tuple[dict[str, Any], str]] = [
     ({"guardrail_id": "abc"}, "guardrail_version"),
     ({"guardrail_version": "1"}, "guardrail_version"),
     ({"auth": "jwt"}, "auth"),
+    ({"jwt_scopes": "ask"}, "jwt_scopes"),
+    ({"session_table": "agent-Sessions", "kms_key": "create"}, "kms_key"),
     ({"auth": "jwt", "jwt_issuer": "https://example.com"}, "auth"),
     ({"application_profile_model": "amazon.nova-lite-v1:0"}, "application_profile_model"),
     ({"model_provider": "openai"}, "model_provider"),

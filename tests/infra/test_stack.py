@@ -9,7 +9,9 @@ import pytest
 from cfnlint.api import ManualArgs, lint  # type: ignore[import-untyped]
 
 from infra.bundling import PYTHON
-from tests.infra.synthesis import ENDPOINT, EVERYTHING, KEY, TOKENS, Synthesis
+from infra.regions import MISSING
+from tests.infra.synthesis import ENDPOINT, EVERYTHING, KEY, TOKENS, UNWATCHED, Synthesis
+from tests.infra.test_regions import COMMERCIAL, GOVERNMENT
 
 Synthesise = Callable[..., Synthesis]
 
@@ -50,6 +52,58 @@ def test_an_own_key_encrypts_sessions_and_the_function_may_use_it(synthesise: Sy
         assert statement["Resource"] == [expected]
         assert not [action for action in statement["Action"] if "*" in action]
     assert made.resource("KMS::Key")["EnableKeyRotation"] is True
+
+
+def test_the_key_also_encrypts_logs_failures_and_environment_and_its_policy_lets_the_logs(
+    synthesise: Synthesise,
+) -> None:
+    made, named = synthesise(**EVERYTHING), synthesise(**TOKENS)
+    [key] = made.resources("KMS::Key")
+    for stack, expected in ((made, {"Fn::GetAtt": [key, "Arn"]}), (named, KEY)):
+        groups = stack.resources("Logs::LogGroup").values()
+        assert [group["KmsKeyId"] for group in groups] == [expected, expected]
+        assert stack.resource("SQS::Queue")["KmsMasterKeyId"] == expected
+        assert "SqsManagedSseEnabled" not in stack.resource("SQS::Queue")
+        assert stack.resource("Lambda::Function")["KmsKeyArn"] == expected
+    statements = made.resource("KMS::Key")["KeyPolicy"]["Statement"]
+    [statement] = [item for item in statements if "logs." in str(item["Principal"])]
+    assert statement["Principal"] == {"Service": "logs.us-east-1.amazonaws.com"}
+    assert ":logs:us-east-1:123456789012:log-group:*" in str(statement["Condition"])
+    # Of a key that is somebody's own, the policy can't be changed here: the synth shows what it must say.
+    assert "kms_key encrypts the logs too" in named.notes
+    assert "kms:EncryptionContext:aws:logs:arn" in named.notes
+
+
+def test_protected_stacks_and_tables_cannot_be_deleted(synthesise: Synthesise, stack: Synthesis) -> None:
+    chosen = synthesise(**EVERYTHING)
+    assert chosen.manifest["properties"]["terminationProtection"] is True
+    assert chosen.resource("DynamoDB::Table")["DeletionProtectionEnabled"] is True
+    assert stack.manifest["properties"]["terminationProtection"] is False
+    assert not stack.resource("DynamoDB::Table").get("DeletionProtectionEnabled")
+
+
+def test_everything_that_takes_tags_has_the_stacks_and_the_chosen_ones(
+    synthesise: Synthesise, stack: Synthesis
+) -> None:
+    def tags(resource: dict[str, Any]) -> dict[str, str]:
+        found = resource["Tags"]
+        return found if isinstance(found, dict) else {item["Key"]: item["Value"] for item in found}
+
+    kinds = ("Lambda::Function", "DynamoDB::Table", "SQS::Queue", "Logs::LogGroup", "ApiGatewayV2::Api", "KMS::Key")
+    wanted = {"application": "agent", **EVERYTHING["tags"]}
+    for kind in kinds:
+        for resource in synthesise(**EVERYTHING).resources(kind).values():
+            assert tags(resource) == wanted
+    assert synthesise(**EVERYTHING).manifest["properties"]["tags"] == wanted
+    assert tags(stack.resource("Lambda::Function")) == {"application": "agent"}
+
+
+def test_a_table_that_is_there_already_is_used_and_not_made(synthesise: Synthesise) -> None:
+    stack = synthesise(**ENDPOINT)
+    assert not stack.resources("DynamoDB::Table")
+    assert stack.environment()["TABLE_NAME"] == ENDPOINT["session_table"]
+    [statement] = stack.allowed("dynamodb")
+    assert all(ENDPOINT["session_table"] in str(resource) for resource in statement["Resource"])
 
 
 def test_there_is_one_function_sized_for_the_job(stack: Synthesis) -> None:
@@ -142,7 +196,7 @@ def test_nothing_is_named_by_hand_but_the_api_and_what_the_stack_is_called_by(st
         ("AWS::ApiGatewayV2::Stage", "StageName"),
         ("AWS::Logs::QueryDefinition", "Name"),
         ("AWS::IAM::Policy", "PolicyName"),
-        ("AWS::EventSchemas::Registry", "RegistryName"),
+        ("AWS::Logs::LogGroup", "LogGroupName"),
         ("AWS::EventSchemas::Schema", "RegistryName"),
         # Of what CloudWatch watches, not of the alarm.
         ("AWS::CloudWatch::Alarm", "MetricName"),
@@ -151,15 +205,17 @@ def test_nothing_is_named_by_hand_but_the_api_and_what_the_stack_is_called_by(st
 
 def test_stacks_of_different_names_live_side_by_side(synthesise: Synthesise) -> None:
     def names(stack: Synthesis) -> set[str]:
-        # An inline policy's name belongs to its role; the registry is shared on purpose.
-        resources = [item for item in stack.template["Resources"].values() if "Registry" not in item["Type"]]
+        # An inline policy's name belongs to its role.
+        resources = stack.template["Resources"].values()
         given = [item.get("Properties", {}).items() for item in resources if item["Type"] != "AWS::IAM::Policy"]
         own = [(key, value) for properties in given for key, value in properties if isinstance(value, str)]
         return {
             value for key, value in own if re.fullmatch("(|Function|Table|Queue|LogGroup|Dashboard|Alarm)Name", key)
         }
 
-    assert not names(synthesise(name="one")) & names(synthesise(name="two"))
+    one, two = names(synthesise()), names(synthesise(**UNWATCHED))
+    assert one
+    assert not one & two
 
 
 @pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS, ENDPOINT])
@@ -171,7 +227,33 @@ def test_the_security_rules_find_nothing_that_was_not_acknowledged(
 
 
 @pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS, ENDPOINT])
-def test_cfn_lint_finds_nothing(synthesise: Synthesise, choices: dict[str, Any]) -> None:
+def test_cfn_lint_finds_nothing_in_any_region_that_has_what_was_chosen(
+    synthesise: Synthesise, choices: dict[str, Any]
+) -> None:
+    lacking = {region for key, regions in MISSING.values() if choices.get(key) for region in regions}
+    assert lint_of(synthesise(**choices), [region for region in COMMERCIAL if region not in lacking]) == []
+
+
+def test_cfn_lint_finds_nothing_in_the_government_regions(synthesise: Synthesise) -> None:
+    stack = synthesise("us-gov-west-1")
+    assert stack.environment()["MODEL_ID"].startswith("us-gov.")
+    assert "arn:aws-us-gov:" in str(stack.allowed("bedrock"))
+    assert lint_of(stack, GOVERNMENT) == []
+
+
+@pytest.mark.slow
+def test_every_region_synthesises_to_a_template_in_which_cfn_lint_finds_nothing(synthesise: Synthesise) -> None:
+    # Most differ by the region's name alone, and are then looked at once for all of them.
+    alike: dict[str, list[str]] = {}
+    for region in [*COMMERCIAL, *GOVERNMENT]:
+        alike.setdefault(json.dumps(synthesise(region).template).replace(region, "REGION"), []).append(region)
+    assert len(alike) < 10
+    for regions in alike.values():
+        assert lint_of(synthesise(regions[0]), regions) == []
+
+
+def lint_of(stack: Synthesis, regions: list[str]) -> list[str]:
+    """What cfn-lint finds, by all rules for errors and warnings but one."""
     # W3005 is about dependencies that the CDK writes out although a reference implies them.
-    found = lint(json.dumps(synthesise(**choices).template), config=ManualArgs(ignore_checks=["W3005"]))
-    assert [str(match) for match in found] == []
+    arguments = ManualArgs(ignore_checks=["W3005"], regions=regions)
+    return [str(match) for match in lint(json.dumps(stack.template), config=arguments)]

@@ -57,6 +57,9 @@ def error_headers(error: AgentError) -> dict[str, str]:
 
 
 def _cors(request: HttpRequest, origins: tuple[str, ...]) -> dict[str, str]:
+    # a function URL puts its own headers beside ours, and browsers refuse two (aws-powertools/powertools-lambda-python#4163)
+    if request.is_function_url:
+        return {}
     origin = request.headers.get("origin", "")
     if not origins or not (origin in origins or "*" in origins):
         return {"vary": "origin"} if origins else {}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.edge.gateway_events import Maker, function_url, rest_api
+from tests.agent.edge.gateway_events import Maker, function_url, http_api, rest_api
 from tests.agent.edge.whole_function import Whole, function_at, running
 
 ORIGIN = "https://app.example"
@@ -24,7 +24,7 @@ def headers_of(whole: Whole, event: dict[str, Any]) -> dict[str, str]:
     return dict(response["headers"])
 
 
-@pytest.mark.parametrize("event", [rest_api, function_url])
+@pytest.mark.parametrize("event", [rest_api, http_api])
 @pytest.mark.parametrize(
     ("method", "path", "body", "status"),
     [
@@ -44,7 +44,13 @@ def test_a_page_reads_every_answer(whole: Whole, event: Maker, method: str, path
     assert "origin" in response["headers"]["vary"].lower()
 
 
-@pytest.mark.parametrize("event", [rest_api, function_url])
+@pytest.mark.parametrize("method", ["GET", "OPTIONS", "POST"])
+def test_a_function_url_answers_browsers_by_itself_so_that_no_header_comes_twice(whole: Whole, method: str) -> None:
+    headers = headers_of(whole, function_url(method, "/chat", {}, headers={"origin": ORIGIN}))
+    assert not [name for name in headers if name.startswith("access-control") or name == "vary"]
+
+
+@pytest.mark.parametrize("event", [rest_api, http_api])
 def test_a_preflight_tells_methods_and_headers(whole: Whole, event: Maker) -> None:
     headers = headers_of(whole, event("OPTIONS", "/chat", headers={"origin": ORIGIN}))
     assert headers["access-control-allow-origin"] == ORIGIN
