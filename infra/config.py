@@ -55,6 +55,11 @@ class Config:
     guardrail_version: str | None = setting(None, optional(values.GUARDRAIL_VERSION), "its version")
     guardrail_kms_key: str | None = choice(None, optional(values.KEY), "the guardrail's own KMS key, if it has one")
     prompt_caching: str = setting("off", one_of("off", "auto"), "auto: models that can are asked to cache what repeats")
+    model_family: str | None = setting(
+        None,
+        optional(one_of("anthropic", "nova", "meta", "mistral", "other")),
+        "the family of models whose ids don't say it, such as application inference profiles",
+    )
     model_provider: str = setting(
         "bedrock", one_of("bedrock", "openai"), "Bedrock, or any endpoint with OpenAI's chat completions"
     )

@@ -84,6 +84,7 @@ def _models(settings: Settings, local_key: str, session: Session, journal: Power
         guardrail=(settings.guardrail_id, settings.guardrail_version) if settings.guardrail_id else None,
         request_fields=settings.model_request_fields,
         prompt_caching=settings.prompt_caching == "auto",
+        family=settings.model_family,
     )
     ids = list(dict.fromkeys((settings.model_id, *settings.fallback_model_ids)))
     threads = settings.max_parallel_tools

@@ -46,6 +46,7 @@ class Usage(msgspec.Struct, frozen=True):
 NO_ANSWER = "(There is no answer to this: the turn was interrupted.)"
 TOOL_USE_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_MOST_BITS = 1_024  # of an integer; what is larger is none for a reader that makes floats of numbers (RFC 8259, 6)
 _MAX_DEPTH = 40  # of a tool input; botocore's serializer recurses, and Python gives up at about 1,000 frames
 # a pair of thinking tags (Nova writes them into its text), unless it stands in code that the user asked for
 _CODE_OR_THINKING = re.compile(
@@ -109,7 +110,7 @@ def clean_text(text: str) -> str:
 
 
 def clean_json(value: Any, depth: int = _MAX_DEPTH) -> Any:
-    """A JSON value that every model takes back: clean texts, no NaN, no integer beyond 64 bits.
+    """A JSON value that every model takes back: clean texts, no NaN, no integer of 309 digits.
 
     Raises ValueError where it is nested too deeply or is no JSON.
     """
@@ -121,7 +122,7 @@ def clean_json(value: Any, depth: int = _MAX_DEPTH) -> Any:
         case bool() | None:
             return value
         case int():
-            return value if -(2**63) <= value < 2**63 else hex(value)  # decimal digits are refused beyond 4,300
+            return value if value.bit_length() < _MOST_BITS else hex(value)
         case float():
             return value if value - value == 0 else None  # neither NaN nor infinite
         case list():

@@ -44,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True):
     prompt_caching: str
     model_provider: str
     model_tool_use: str
+    model_family: str
     openai_base_url: str
     openai_api_key_secret: str
 
@@ -85,6 +86,7 @@ class Settings(msgspec.Struct, frozen=True):
             prompt_caching=read.choice("PROMPT_CACHING", "off", ("off", "auto")),
             model_provider=read.choice("MODEL_PROVIDER", "bedrock", ("bedrock", "openai")),
             model_tool_use=read.choice("MODEL_TOOL_USE", "native", ("native", "react")),
+            model_family=read.choice("MODEL_FAMILY", "", ("anthropic", "nova", "meta", "mistral", "other")),
             openai_base_url=read.url("OPENAI_BASE_URL"),
             openai_api_key_secret=read.optional_text("OPENAI_API_KEY_SECRET"),
         )
@@ -159,7 +161,7 @@ class _Reader(msgspec.Struct, frozen=True):
 
     def choice(self, name: str, default: str, allowed: tuple[str, ...]) -> str:
         value = self.optional_text(name) or default
-        if value.lower() not in allowed:
+        if value.lower() not in (default, *allowed):
             raise _wrong(name, value, " or ".join(allowed))
         return value.lower()
 

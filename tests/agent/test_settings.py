@@ -13,6 +13,7 @@ from tests.agent.turn.strategies import EXAMPLES
 
 _REQUIRED = {"MODEL_ID": "us.amazon.nova-pro-v1:0", "TABLE_NAME": "sessions"}
 _DEFAULTS: dict[str, Any] = {
+    "MODEL_FAMILY": "",
     "HISTORY_PAIRS": 10,
     "MAX_STEPS": 10,
     "MAX_TOKENS": 4096,
@@ -131,6 +132,7 @@ def test_a_setting_is_read_as_its_type(name: str, text: str, value: Any) -> None
         ("CALLER_IDENTITY", "User", "session or role"),
         ("STREAMING", "yes", "false or true"),
         ("LOG_CONTENT", "yes", "false or true"),
+        ("MODEL_FAMILY", "claude", "anthropic or nova or meta or mistral or other"),
         ("CALLER_DAILY_TOKENS", "0", "a whole number from 1 to"),
         ("APPROVAL_TTL_SECONDS", "0", "a whole number from 1 to"),
         *(("MODEL_REQUEST_FIELDS", text, "a JSON object") for text in _NO_FIELDS),

@@ -64,6 +64,7 @@ def test_whatever_can_be_chosen_is_taken_by_the_function() -> None:
         approval_ttl_seconds=3600,
         history_tokens=50_000,
         prompt_caching="auto",
+        model_family="nova",
         model_provider="openai",
         model_tool_use="react",
         openai_base_url="https://models.example.com/v1",
@@ -72,7 +73,14 @@ def test_whatever_can_be_chosen_is_taken_by_the_function() -> None:
     settings = Settings.from_environment({**config.environment(), **MADE})
     same = ["streaming", "tools", "temperature", "turn_token_limit", "cors_origins", "log_content", "caller_identity"]
     same += ["guardrail_id", "guardrail_version", "fallback_model_ids", "caller_daily_tokens", "approvers"]
-    same += ["approval_ttl_seconds", "history_tokens", "prompt_caching", "model_provider", "model_tool_use"]
+    same += [
+        "approval_ttl_seconds",
+        "history_tokens",
+        "prompt_caching",
+        "model_family",
+        "model_provider",
+        "model_tool_use",
+    ]
     same += ["openai_base_url", "openai_api_key_secret"]
     for name in same:
         assert getattr(settings, name) == getattr(config, name)

@@ -146,6 +146,7 @@ WRONG: list[tuple[str, object]] = [
     ("model_request_fields", {"x": float("inf")}),
     ("approvers", "alice"),
     ("prompt_caching", "yes"),
+    ("model_family", "claude"),
     ("model_provider", "azure"),
     ("openai_base_url", "localhost:11434"),
     ("openai_api_key_secret", "two words"),

@@ -1,23 +1,28 @@
 """Tools made with LangChain or LlamaIndex, taken over as they are.
 
-Neither package is imported, so that nobody needs it who doesn't use it: their tools are known by their attributes.
+Neither package is imported, so that nobody needs it who doesn't use it: their tools are known by their attributes. What the
+model sends is checked by the tool's own Pydantic class before anything runs; only a tool with a JSON schema needs jsonschema.
 """
 
 import asyncio
-import dataclasses
 import hashlib
 import inspect
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from agent.errors import ToolError
-from agent.tooling.schemas import Schema, checked_schema
-from agent.tooling.tool import Tool, tool_from_schema
+from agent.tooling.schemas import WrongArgumentsError
+from agent.tooling.told_schemas import Schema, Told, plain_schema, told_schema
+from agent.tooling.tool import Tool, spec_of
 
 _LONGEST_NAME = 64
 _CONTEXT = "agent.tooling.tool.ToolContext"  # the keyword argument of the context: no property of a schema is called so
+# What LangChain gives a function beside the model's arguments, outside of its own agents, too
+_GIVEN = re.compile("InjectedToolCallId|RunnableConfig|CallbackManagerForToolRun")
+_Check = Callable[[dict[str, Any]], dict[str, Any]]
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def adopted(
@@ -33,34 +38,26 @@ def adopted(
     changed to one. Raises TypeError for what is neither, and for what can't be told to a model or be run here.
     """
     if all(hasattr(thing, name) for name in ("name", "description", "args_schema", "invoke", "ainvoke")):
-        told, schema_of, call_of = thing, _langchain_schema, _langchain_call
+        about, make = thing, _langchain
     elif all(hasattr(thing, name) for name in ("metadata", "call", "acall")):
-        told, schema_of, call_of = thing.metadata, _llamaindex_schema, _llamaindex_call
+        about, make = thing.metadata, _llamaindex
     else:
         name = getattr(thing, "__name__", None)
         hint = f"the function {name}: put @tool above it" if inspect.isfunction(thing) else f"a {type(thing).__name__}"
         raise TypeError(f"a tool is made by @tool, by LangChain or by LlamaIndex, and this is {hint}")
     try:
-        name = _valid_name(str(told.name or ""))
-        schema = checked_schema(schema_of(thing))
-        schema.pop("description", None)  # LangChain puts the tool's own there again
-        made = tool_from_schema(
-            name,
-            str(told.description or ""),
-            schema,
-            call_of(thing, name),
-            side_effects=side_effects,
-            needs_approval=needs_approval,
-            timeout_seconds=timeout_seconds,
-        )
+        name = _valid_name(str(about.name or ""))
+        told, arguments, call = make(thing)
+        spec = spec_of(name, f"{about.description or ''}\n\n{told.sentence}", told.schema)
     except (TypeError, ValueError, NameError, RuntimeError) as error:  # Pydantic's own errors are of these
-        raise TypeError(f"tool {told.name}: {error}") from error
-    return dataclasses.replace(made, context_parameter=_CONTEXT)
+        raise TypeError(f"tool {about.name}: {error}") from error
+    changes = side_effects or needs_approval is not False
+    return Tool(name, spec, call, arguments, _CONTEXT, changes, needs_approval, timeout_seconds)
 
 
 def _valid_name(name: str) -> str:
     """The name, or one like it that every model takes; a mark tells those apart that are cut or have no letter left."""
-    valid = re.sub(r"[^A-Za-z0-9_]+", "_", name).lstrip("_")
+    valid = re.sub(r"[^A-Za-z0-9_-]+", "_", name).lstrip("_-")
     mark = hashlib.sha256(name.encode()).hexdigest()[:8]
     if not valid:
         return f"tool_{mark}"
@@ -69,31 +66,42 @@ def _valid_name(name: str) -> str:
     return valid if len(valid) <= _LONGEST_NAME else f"{valid[: _LONGEST_NAME - 9]}_{mark}"
 
 
-def _json_schema(schema: Any) -> Schema:
-    """The JSON schema of a Pydantic class, of the old kind too, or the schema itself."""
-    if isinstance(schema, dict):
-        return schema
-    make = schema.model_json_schema if hasattr(schema, "model_json_schema") else schema.schema
-    made: Schema = make()
-    return made
+def _langchain(thing: Any) -> tuple[Told, _Check, Callable[..., Any]]:
+    function = getattr(thing, "func", None) or getattr(thing, "coroutine", None) or thing._run
+    parameters = inspect.signature(function).parameters.values()
+    if isinstance(thing.args_schema, dict):
+        from agent.tooling.validation import judged  # needs packages that no other tool does
 
-
-def _langchain_schema(thing: Any) -> Schema:
+        told, check = judged(thing.args_schema)
+        _refuse_missing(parameters, {}, told.schema["properties"])
+        return told, check, _langchain_call(thing)
     if thing.args_schema is None and "tool_input" in thing.args:  # `Tool`, whose function takes one text
-        return {"type": "object", "properties": thing.args, "required": ["tool_input"]}
-    offered = thing.tool_call_schema
-    if not isinstance(thing.args_schema, dict):
-        known = getattr(offered, "model_fields", {})
-        for name, field in getattr(thing.get_input_schema(), "model_fields", {}).items():
-            given = any(
-                getattr(mark, "__name__", type(mark).__name__) == "InjectedToolCallId" for mark in field.metadata
-            )
-            if name not in known and field.is_required() and not given:
-                raise TypeError(f"its parameter {name} is given by LangChain's own agents alone")
-    return _json_schema(offered)
+        return _told({"type": "object", "properties": thing.args}), _one_text, _langchain_call(thing)
+    kind, schema = thing.get_input_schema(), _json_schema(thing.tool_call_schema)
+    properties, required, names = schema.get("properties", {}), schema.get("required", []), _names(kind)
+    filled = _refuse_missing(parameters, _fields(kind), properties)
+    variadic = {each.name for each in parameters if each.kind in _VARIADIC} - set(required)
+    properties = {names.get(name, name): each for name, each in properties.items() if name not in variadic}
+    told = _told({**schema, "properties": properties, "required": [names.get(name, name) for name in required]})
+    return told, _checked_by(kind, told, filled), _langchain_call(thing)
 
 
-def _langchain_call(thing: Any, name: str) -> Callable[..., Any]:
+def _refuse_missing(
+    parameters: Iterable[inspect.Parameter], fields: Mapping[str, Any], offered: Mapping[str, Any]
+) -> list[str]:
+    """The fields that LangChain fills with the id of the call. Raises TypeError for others that no model can give."""
+    needed = {each.name: str(each.annotation) for each in parameters if each.default is each.empty}
+    needed = {each.name: needed[each.name] for each in parameters if each.name in needed and each.kind not in _VARIADIC}
+    hidden = {
+        name: str(field.metadata) for name, field in fields.items() if name not in offered and _is_required(field)
+    }
+    for name, mark in {**needed, **hidden}.items():
+        if name not in offered and not _GIVEN.search(mark):
+            raise TypeError(f"its parameter {name} is given by LangChain's own agents alone")
+    return list(hidden)
+
+
+def _langchain_call(thing: Any) -> Callable[..., Any]:
     def call(**arguments: Any) -> Any:
         context = arguments.pop(_CONTEXT, None)
         # as a call of a model, so that an error that the tool handles itself is still told from a success
@@ -103,13 +111,11 @@ def _langchain_call(thing: Any, name: str) -> Callable[..., Any]:
         except Exception as error:
             if any(kind.__name__ == "ToolException" for kind in type(error).__mro__):
                 raise ToolError(str(error)) from error
-            if _is_of_schema(error, thing.args_schema):
-                raise ToolError(_wrong_arguments(name, error)) from error
             raise
         if not (hasattr(answer, "content") and hasattr(answer, "status")):
             return answer
         blocks = [answer.content] if isinstance(answer.content, str) else answer.content
-        text = "\n".join(each if isinstance(each, str) else _text(each["type"], each.get("text")) for each in blocks)
+        text = "\n".join(each if isinstance(each, str) else _said(each["type"], each.get("text")) for each in blocks)
         if answer.status == "error":
             raise ToolError(text)
         return text
@@ -127,39 +133,28 @@ def _invoked(thing: Any, use: dict[str, Any]) -> Any:
     return asyncio.run(thing.ainvoke(use))
 
 
-def _text(kind: str, text: str | None) -> str:
+def _said(kind: str, text: str | None) -> str:
     """What a block of a result says."""
     return f"[{kind}: left out, only text is passed on]" if text is None else text
 
 
-def _wrong_arguments(name: str, error: Any) -> str:
-    problems = [f"{'.'.join(map(str, each['loc'])) or 'input'}: {each['msg']}" for each in error.errors()]
-    return f"{name} was not run, its arguments are wrong: {'; '.join(problems)}."
-
-
-def _is_of_schema(error: Exception, schema: Any) -> bool:
-    """Whether Pydantic refused the arguments, and not something else that the tool itself gave to a Pydantic class."""
-    if type(error).__name__ != "ValidationError" or not inspect.isclass(schema):
-        return False
-    title = getattr(schema, "model_config", {}).get("title") or schema.__name__
-    return title == getattr(error, "title", None) or schema is getattr(error, "model", None)
-
-
-def _llamaindex_schema(thing: Any) -> Schema:
+def _llamaindex(thing: Any) -> tuple[Told, _Check, Callable[..., Any]]:
     if getattr(thing, "requires_context", False):
         raise TypeError("it needs the context of a workflow, which LlamaIndex's own agents alone give")
-    schema: Schema = thing.metadata.get_parameters_dict()
-    return schema
+    told, kind = _told(thing.metadata.get_parameters_dict()), thing.metadata.fn_schema
+    if kind is None:
+        return told, _one_text, _llamaindex_call(thing, {})
+    return (
+        told,
+        _checked_by(kind, told, []),
+        _llamaindex_call(thing, {told: name for name, told in _names(kind).items()}),
+    )
 
 
-def _llamaindex_call(thing: Any, name: str) -> Callable[..., Any]:
+def _llamaindex_call(thing: Any, names: Mapping[str, str]) -> Callable[..., Any]:
     def call(**arguments: Any) -> Any:
         arguments.pop(_CONTEXT, None)
-        try:
-            if thing.metadata.fn_schema is not None:
-                thing.metadata.fn_schema.model_validate(arguments)  # which LlamaIndex itself doesn't
-        except ValueError as error:
-            raise ToolError(_wrong_arguments(name, error)) from error
+        arguments = {names.get(name, name): value for name, value in arguments.items()}
         if inspect.iscoroutinefunction(getattr(thing, "real_fn", None)):
             output = asyncio.run(thing.acall(**arguments))
         else:
@@ -168,6 +163,65 @@ def _llamaindex_call(thing: Any, name: str) -> Callable[..., Any]:
             raise ToolError(output.content)
         if output.content == str(output.raw_output):
             return output.raw_output
-        return "\n".join(_text(each.block_type, getattr(each, "text", None)) for each in output.blocks)
+        return "\n".join(_said(each.block_type, getattr(each, "text", None)) for each in output.blocks)
 
     return call
+
+
+def _told(schema: Schema) -> Told:
+    """What to tell of a schema of Pydantic's, whose titles repeat the names, and whose description is the tool's."""
+    return told_schema(plain_schema({key: value for key, value in schema.items() if key != "description"}, ("title",)))
+
+
+def _json_schema(kind: Any) -> Schema:
+    """The JSON schema of a Pydantic class, of the old kind too, or the schema itself."""
+    if isinstance(kind, dict):
+        return kind
+    made: Schema = kind.model_json_schema() if hasattr(kind, "model_json_schema") else kind.schema()
+    return made
+
+
+def _fields(kind: Any) -> Mapping[str, Any]:
+    fields: Mapping[str, Any] = kind.model_fields if hasattr(kind, "model_fields") else getattr(kind, "__fields__", {})
+    return fields
+
+
+def _names(kind: Any) -> dict[str, str]:
+    """By which name Pydantic takes a field: its alias, where it has one."""
+    aliases = {name: getattr(field, "validation_alias", None) or field.alias for name, field in _fields(kind).items()}
+    choices = {name: getattr(alias, "choices", [alias])[0] for name, alias in aliases.items() if alias}
+    for name, alias in choices.items():
+        if not isinstance(alias, str):
+            raise TypeError(f"its parameter {name} is taken out of another one")
+    return choices
+
+
+def _is_required(field: Any) -> bool:
+    return bool(field.is_required() if hasattr(field, "is_required") else field.required)
+
+
+def _checked_by(kind: Any, told: Told, filled: Iterable[str]) -> _Check:
+    """What checks arguments by a Pydantic class, which passes over names that it doesn't know."""
+    known, takes_others = told.schema["properties"], told.schema.get("additionalProperties")
+    validate = kind.model_validate if hasattr(kind, "model_validate") else kind.parse_obj
+
+    def check(value: dict[str, Any]) -> dict[str, Any]:
+        unknown = [name for name in value if name not in known and not takes_others]
+        if unknown:
+            raise WrongArgumentsError(f"{', '.join(unknown)}: the parameters are {', '.join(known)}")
+        try:
+            validate({**value, **dict.fromkeys(filled, "")})
+        except ValueError as error:
+            if not hasattr(error, "errors"):
+                raise
+            problems = [f"{'.'.join(map(str, each['loc'])) or 'input'}: {each['msg']}" for each in error.errors()]
+            raise WrongArgumentsError("; ".join(problems)) from error
+        return value
+
+    return check
+
+
+def _one_text(value: dict[str, Any]) -> dict[str, Any]:
+    if len(value) != 1 or not all(isinstance(each, str) for each in value.values()):
+        raise WrongArgumentsError("it takes one text")
+    return value

@@ -1,30 +1,73 @@
-"""JSON schemas of tools, plain enough for every model family: type, properties, required, items, enum, description.
-
-`$defs`, unions at the root and other keywords make Nova ignore a tool and Claude refuse the whole request.
-"""
+"""JSON schemas of annotated functions: type, properties, required, items, enum, description."""
 
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from agent.errors import ToolError
+
 Schema = dict[str, Any]
 _SCALARS: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
-_KEPT = ("type", "description", "enum")
 
 
-def schema_of_parameters(parameters: Mapping[str, tuple[Any, bool]], where: str) -> Schema:
-    """The schema of an object from names, annotations and whether each is required. `where` begins the errors.
+class WrongArgumentsError(ToolError):
+    """The input of a tool use is not what its tool takes: nothing was run. The message names place and reason."""
 
+
+class Value(msgspec.Struct, frozen=True):
+    """A parameter of a function or a field of a dataclass: its annotation, and whether it may be left out."""
+
+    hint: Any
+    has_default: bool
+    required: bool
+
+
+def schema_of_values(values: Mapping[str, Value], where: str, outer: tuple[type, ...] = ()) -> Schema:
+    """The schema of an object of these. `where` begins the errors; `outer` are the dataclasses around it.
+
+    That a value may be null is told where it has no default, since it is left out otherwise.
     Raises TypeError for an annotation that can't be expressed.
     """
-    properties = {name: _schema_of(hint, f"{where}: {name}", ()) for name, (hint, _) in parameters.items()}
-    required = [name for name, (_, needed) in parameters.items() if needed]
+    properties: dict[str, Schema] = {}
+    for name, value in values.items():
+        schema = _schema_of(value.hint, f"{where}{'.' if outer else ': '}{name}", outer)
+        properties[name] = _without_null(schema) if value.has_default else schema
+    required = [name for name, value in values.items() if value.required]
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def converter(parameters: Mapping[str, Value]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """What makes the arguments of a function with these parameters, by msgspec."""
+    # attributes get names of their own, since a parameter may be called like a method of Struct
+    names = {f"field_{number}": name for number, name in enumerate(parameters)}
+    fields: list[Any] = []
+    for attribute, each in zip(names, parameters.values(), strict=True):
+        if each.has_default:
+            fields.append((attribute, each.hint | msgspec.UnsetType, msgspec.UNSET))
+        else:
+            fields.append((attribute, each.hint) if each.required else (attribute, each.hint, None))
+    struct = msgspec.defstruct("Arguments", fields, rename=names, forbid_unknown_fields=True, kw_only=True)
+
+    def arguments(value: dict[str, Any]) -> dict[str, Any]:
+        try:
+            parsed = msgspec.convert(_whole(value), struct)
+        except msgspec.ValidationError as error:
+            raise WrongArgumentsError(str(error)) from None
+        given = {name: getattr(parsed, attribute) for attribute, name in names.items()}
+        return {name: argument for name, argument in given.items() if argument is not msgspec.UNSET}
+
+    return arguments
+
+
+def takes_none(hint: Any) -> bool:
+    """Whether an annotation is an optional one."""
+    if get_origin(hint) is Annotated:
+        return takes_none(get_args(hint)[0])
+    return get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint)
 
 
 def _schema_of(hint: Any, where: str, outer: tuple[type, ...]) -> Schema:
@@ -37,9 +80,9 @@ def _schema_of(hint: Any, where: str, outer: tuple[type, ...]) -> Schema:
     if origin is Literal:
         return _enumeration(list(arguments), where)
     if origin in (Union, types.UnionType):
-        kinds = [argument for argument in arguments if argument not in (type(None), msgspec.UnsetType)]
+        kinds = [argument for argument in arguments if argument is not type(None)]
         if len(kinds) == 1:
-            return _schema_of(kinds[0], where, outer)
+            return _with_null(_without_null(_schema_of(kinds[0], where, outer)))
         raise TypeError(f"{where} may be of several types, which not every model understands: {hint}")
     if origin is list and arguments:
         return {"type": "array", "items": _schema_of(arguments[0], where, outer)}
@@ -48,15 +91,12 @@ def _schema_of(hint: Any, where: str, outer: tuple[type, ...]) -> Schema:
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         if hint in outer:
             raise TypeError(f"{where} holds itself, which not every model understands: {hint.__name__}")
-        hints = get_type_hints(hint, include_extras=True)
-        missing = dataclasses.MISSING
-        fields = {
-            f.name: (hints[f.name], f.default is missing and f.default_factory is missing)
-            for f in dataclasses.fields(hint)
-        }
-        properties = {name: _schema_of(kind, f"{where}.{name}", (*outer, hint)) for name, (kind, _) in fields.items()}
-        required = [name for name, (_, needed) in fields.items() if needed]
-        return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+        hints, missing = get_type_hints(hint, include_extras=True), dataclasses.MISSING
+        fields: dict[str, Value] = {}
+        for each in dataclasses.fields(hint):
+            has_default = each.default is not missing or each.default_factory is not missing
+            fields[each.name] = Value(hints[each.name], has_default, not has_default)
+        return schema_of_values(fields, where, (*outer, hint))
     raise TypeError(
         f"{where} has a type that can't be told to a model: {hint}. It may be str, int, float, bool, Literal, an Enum, a "
         "dataclass, or a list or an optional one of these"
@@ -70,73 +110,22 @@ def _enumeration(values: list[Any], where: str) -> Schema:
     raise TypeError(f"{where}: the values of a choice must all be strings or all be integers: {values}")
 
 
-def checked_schema(schema: Schema) -> Schema:
-    """A given JSON schema made plain: references put in their places, keywords that not every model takes left out.
-
-    Raises TypeError where that would change what it means: no object at its root, a real union, a reference to itself.
-    """
-    plain = _plain(schema, {**schema.get("definitions", {}), **schema.get("$defs", {})}, ())
-    if plain.get("type") != "object":
-        raise TypeError(f"the schema of a tool must have the type object at its root, not {plain.get('type')!r}")
-    plain.setdefault("properties", {})
-    return plain
+def _with_null(schema: Schema) -> Schema:
+    choice = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, "type": [schema["type"], "null"], **choice}
 
 
-def _plain(schema: Any, definitions: Mapping[str, Any], outer: tuple[str, ...]) -> Schema:
-    if not isinstance(schema, dict):
-        raise TypeError(f"a schema must be an object, not {schema!r}")
-    if "$ref" in schema:
-        name = str(schema["$ref"]).rpartition("/")[2]
-        if name in outer or name not in definitions:
-            raise TypeError(f"the reference {schema['$ref']!r} leads to itself or nowhere")
-        rest = {key: value for key, value in schema.items() if key != "$ref"}
-        return _plain({**definitions[name], **rest}, definitions, (*outer, name))
-    for keyword in ("anyOf", "oneOf", "allOf"):
-        if keyword in schema:
-            branches = [branch for branch in schema[keyword] if branch != {"type": "null"}]
-            if len(branches) != 1:
-                raise TypeError(f"{keyword} with several branches is not understood by every model")
-            rest = {key: value for key, value in schema.items() if key != keyword}
-            return _plain({**branches[0], **rest}, definitions, outer)
-    plain = {key: schema[key] for key in _KEPT if key in schema}
-    if isinstance(plain.get("type"), list):
-        kinds = [kind for kind in plain["type"] if kind != "null"]
-        if len(kinds) != 1:
-            raise TypeError(f"a value of several types is not understood by every model: {plain['type']}")
-        plain["type"] = kinds[0]
-    if "const" in schema:
-        plain["enum"] = [schema["const"]]
-    if not str(plain.get("description", "-")).strip():
-        del plain["description"]
-    if "properties" in schema:
-        properties = schema["properties"]
-        plain["properties"] = {name: _plain(value, definitions, outer) for name, value in properties.items()}
-        required = [name for name in schema.get("required", []) if name in properties]
-        plain |= {"required": required} if required else {}
-    if "items" in schema:
-        plain["items"] = _plain(schema["items"], definitions, outer)
-    return plain
+def _without_null(schema: Schema) -> Schema:
+    if not isinstance(schema["type"], list):
+        return schema
+    choice = {"enum": [value for value in schema["enum"] if value is not None]} if "enum" in schema else {}
+    return {**schema, "type": schema["type"][0], **choice}
 
 
-def type_of_schema(schema: Schema) -> tuple[type, dict[str, str]]:
-    """A type that msgspec validates by, for a plain schema of an object, and its attributes' names in the schema."""
-    names = {f"field_{number}": name for number, name in enumerate(schema.get("properties", {}))}
-    required = schema.get("required", [])
-    fields: list[Any] = []
-    for attribute, name in names.items():
-        kind = _type_of(schema["properties"][name])
-        fields.append((attribute, kind) if name in required else (attribute, kind | msgspec.UnsetType, msgspec.UNSET))
-    struct = msgspec.defstruct("Arguments", fields, rename=names, forbid_unknown_fields=True, kw_only=True)
-    return struct, names
-
-
-def _type_of(schema: Schema) -> Any:
-    if "enum" in schema and all(isinstance(value, str | int) for value in schema["enum"]):
-        return Literal[tuple(schema["enum"])]
-    match schema.get("type"):
-        case "array":
-            return list[_type_of(schema["items"])] if "items" in schema else list[Any]  # type: ignore[misc]
-        case "object":
-            return dict[str, Any]
-        case kind:
-            return _TYPES.get(str(kind), Any) | None  # optional ones were told as their plain type
+def _whole(value: Any) -> Any:
+    """The value with whole numbers as integers: models write 5.0 for 5. msgspec makes a float of it again where one is wanted."""
+    if isinstance(value, dict):
+        return {name: _whole(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -15,12 +15,14 @@ from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_or
 import msgspec
 
 from agent.deadline import Deadline
-from agent.tooling.schemas import checked_schema, schema_of_parameters, type_of_schema
+from agent.tooling.schemas import Schema, Value, WrongArgumentsError, converter, schema_of_values, takes_none
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# Converse takes hyphens too, but Nova then writes calls that can't be parsed
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+# Anthropic refuses every request with another one at the root of a schema: aws-solutions-library-samples/
+# accelerated-intelligent-document-processing-on-aws#709
+_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 
 class ToolContext(msgspec.Struct, frozen=True):
@@ -44,8 +46,7 @@ class Tool(Generic[P, R]):
     name: str
     spec: dict[str, Any]  # {"toolSpec": ...}
     function: Callable[P, R]
-    arguments: type  # what msgspec turns the model's input into
-    names: Mapping[str, str]  # attribute of `arguments` -> parameter of the function
+    arguments: Callable[[dict[str, Any]], dict[str, Any]]  # the function's, for an input; raises WrongArgumentsError
     context_parameter: str | None
     side_effects: bool
     needs_approval: bool | Callable[..., bool]
@@ -62,16 +63,18 @@ class Tool(Generic[P, R]):
         if self.needs_approval is False:
             return False
         try:
-            arguments = self._arguments(value)
+            arguments = self.arguments(copy.deepcopy(value))
             return self.needs_approval is True or bool(self.needs_approval(**arguments))
-        except msgspec.ValidationError:
+        except WrongArgumentsError:
             return False
         except Exception:  # noqa: BLE001 - code of the tool's author, which must not open the door by failing
             return True
 
     def bind(self, value: dict[str, Any], context: ToolContext) -> Callable[[], Any]:
-        """The call with these arguments, not yet made. Raises msgspec.ValidationError, which names the field."""
-        arguments = self._arguments(value)
+        """The call with these arguments, not yet made. Raises WrongArgumentsError, which names the field."""
+        arguments = self.arguments(
+            copy.deepcopy(value)
+        )  # the value stands in a message, and a tool may change what it gets
         if self.context_parameter:
             arguments[self.context_parameter] = context
         function: Callable[..., Any] = self.function
@@ -80,12 +83,6 @@ class Tool(Generic[P, R]):
 
             return lambda: asyncio.run(function(**arguments))
         return functools.partial(function, **arguments)
-
-    def _arguments(self, value: dict[str, Any]) -> dict[str, Any]:
-        own = copy.deepcopy(value)  # the value stands in a message, and a tool may change what it gets
-        parsed: object = msgspec.convert(own, self.arguments)
-        given = {parameter: getattr(parsed, attribute) for attribute, parameter in self.names.items()}
-        return {name: argument for name, argument in given.items() if argument is not msgspec.UNSET}
 
 
 @overload
@@ -131,30 +128,60 @@ def tool(
 def tool_from_schema(
     name: str,
     description: str,
-    schema: dict[str, Any],
+    schema: Mapping[str, Any],
     function: Callable[..., R],
     *,
     side_effects: bool = False,
     needs_approval: bool | Callable[..., bool] = False,
     timeout_seconds: float | None = None,
 ) -> Tool[..., R]:
-    """Makes a tool from a JSON schema of an object; the function gets its properties as keyword arguments.
+    """Makes a tool from a JSON schema (Draft 2020-12) of an object; the function gets its properties as keyword arguments.
 
-    Raises TypeError for a schema that not every model takes, ValueError for a bad name.
+    The values are those that came, judged by the schema itself; a parameter annotated ToolContext gets the context. What
+    OpenAI's API takes as a tool is taken as `schema`, too. The .in of the module has to name jsonschema and google-re2.
+    Raises TypeError for a schema that no model can be told, ValueError for a bad name.
     """
-    plain = checked_schema(schema)
-    arguments, names = type_of_schema(plain)
-    return Tool(
-        _checked_name(name),
-        _spec(name, description, plain),
-        function,
-        arguments,
-        names,
-        None,
-        side_effects or needs_approval is not False,
-        needs_approval,
-        timeout_seconds,
-    )
+    if "type" in (schema or {}) and schema["type"] == "function":
+        schema = schema.get("function", schema)
+        name, description = name or schema.get("name", ""), description or schema.get("description", "")
+        schema = schema.get("parameters") or {"type": "object"}
+    where = f"tool {_checked_name(name)}"
+    try:
+        from agent.tooling.validation import judged  # slow to import, and few need it
+
+        told, check = judged(schema)
+    except TypeError as error:
+        raise TypeError(f"{where}: {error}") from None
+    signature, context = _signature(function)
+    if context in told.schema["properties"]:
+        raise TypeError(f"{where}: its schema has a property {context}, which is the parameter for the context")
+
+    def arguments(value: dict[str, Any]) -> dict[str, Any]:
+        check(value)
+        try:
+            if signature:
+                signature.bind(**value, **({context: None} if context else {}))
+        except TypeError as error:  # the schema allows what the function doesn't know
+            raise WrongArgumentsError(str(error)) from None
+        return value
+
+    changes = side_effects or needs_approval is not False
+    spec = spec_of(name, f"{description or ''}\n\n{told.sentence}", told.schema)
+    return Tool(name, spec, function, arguments, context, changes, needs_approval, timeout_seconds)
+
+
+def _signature(function: Callable[..., Any]) -> tuple[inspect.Signature | None, str | None]:
+    """What a function takes, where Python can tell, and the name of its parameter for the context."""
+    try:
+        signature = inspect.signature(function, eval_str=True)
+    except (ValueError, TypeError, NameError):  # a builtin, or an annotation that is known to type checkers alone
+        return None, None
+    contexts = [each.name for each in signature.parameters.values() if _is_context(each.annotation)]
+    return signature, next(iter(contexts), None)
+
+
+def _is_context(hint: Any) -> bool:
+    return (get_args(hint)[0] if get_origin(hint) is Annotated else hint) is ToolContext
 
 
 def _from_function(
@@ -169,46 +196,39 @@ def _from_function(
         hints = get_type_hints(function, include_extras=True)
     except NameError as error:
         raise TypeError(f"{where}: an annotation can't be resolved: {error}") from None
-    context, annotated, fields = None, {}, []
+    context, parameters = None, {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise TypeError(f"{where}: parameter {parameter.name} must be a plain one, which can be given by name")
         if parameter.name not in hints:
             raise TypeError(f"{where}: parameter {parameter.name} has no annotation")
         hint = hints[parameter.name]
-        if (get_args(hint)[0] if get_origin(hint) is Annotated else hint) is ToolContext:
+        if _is_context(hint):
             context = parameter.name
             continue
-        required = parameter.default is parameter.empty
-        annotated[parameter.name] = (hint, required)
-        fields.append((parameter.name, hint) if required else (parameter.name, hint | _Unset, msgspec.UNSET))
-    schema = schema_of_parameters(annotated, where)
-    # attributes get names of their own, since a parameter may be called like a method of Struct
-    names = {f"field_{number}": field[0] for number, field in enumerate(fields)}
-    arguments = msgspec.defstruct(
-        "Arguments",
-        [(attribute, *field[1:]) for attribute, field in zip(names, fields, strict=True)],
-        rename=names,
-        forbid_unknown_fields=True,
-        kw_only=True,
-    )
-    spec = _spec(name, inspect.getdoc(function) or "", schema)
+        has_default = parameter.default is not parameter.empty
+        parameters[parameter.name] = Value(hint, has_default, not has_default and not takes_none(hint))
+    spec = spec_of(name, inspect.getdoc(function) or "", schema_of_values(parameters, where))
+    arguments = converter(parameters)
     code = getattr(inspect.unwrap(function), "__code__", None)
     place = (function.__module__, code.co_firstlineno if code else 0)
-    return Tool(name, spec, function, arguments, names, context, side_effects, needs_approval, timeout_seconds, *place)
-
-
-_Unset = msgspec.UnsetType
+    return Tool(name, spec, function, arguments, context, side_effects, needs_approval, timeout_seconds, *place)
 
 
 def _checked_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"{name!r} can't be the name of a tool: it takes 1 to 64 letters, digits and _, a letter first"
+            f"{name!r} can't be the name of a tool: it takes 1 to 64 letters, digits, _ and -, a letter first"
         )
     return name
 
 
-def _spec(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+def spec_of(name: str, description: str, schema: Schema) -> dict[str, Any]:
+    """The spec of a tool. Raises TypeError for a parameter that no provider takes by its name."""
+    for parameter in schema["properties"]:
+        if not _PROPERTY.fullmatch(parameter):
+            raise TypeError(
+                f"tool {name}: a parameter can't be called {parameter!r}: it takes 1 to 64 of a-z A-Z 0-9 _ . -"
+            )
     described = {"description": description.strip()} if description.strip() else {}  # Bedrock refuses a blank one
     return {"toolSpec": {"name": name, **described, "inputSchema": {"json": schema}}}

@@ -8,6 +8,7 @@ import msgspec
 from agent.errors import ToolError
 from agent.messages import Block, clean_text
 
+NOTHING = "(The tool has run and returned an empty text.)"  # Bedrock refuses a blank one of some models
 _LARGEST_BLOCK = 64  # levels of nesting that are still sent as JSON; deeper ones go as text
 
 
@@ -17,8 +18,8 @@ def result_content(value: object, limit: int) -> list[Block]:
     Dates become ISO texts, decimals numbers, sets lists, dataclasses objects, bytes base64. What is longer than `limit`
     characters becomes a text that is cut and says so. Raises ToolError for what JSON can't hold.
     """
-    if isinstance(value, str) and value.strip():
-        return [{"text": cut(clean_text(value), limit)}]
+    if isinstance(value, str):
+        return [{"text": cut(clean_text(value), limit) if value.strip() else NOTHING}]
     text = _json(value)
     if len(text) > limit:
         return [{"text": cut(text, limit)}]

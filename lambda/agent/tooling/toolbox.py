@@ -18,6 +18,7 @@ from agent.deadline import Deadline, start
 from agent.errors import ToolError
 from agent.messages import Block, clean_text
 from agent.ports import Listener, ToolCall, ToolRecord
+from agent.tooling.schemas import WrongArgumentsError
 from agent.tooling.tool import Tool, ToolContext
 from agent.tooling.tool_result import cut, result_content
 
@@ -188,8 +189,8 @@ def _call(each: Tool[..., Any], call: ToolCall, context: ToolContext, limit: int
     began = time.perf_counter()
     try:
         content = result_content(each.bind(call.input, context)(), limit)
-    except msgspec.ValidationError as error:
-        text = f"{each.name} was not run, its arguments are wrong: {error}."
+    except WrongArgumentsError as error:
+        text = f"{each.name} was not run, its arguments are wrong: {error.message}."
         return _failed(cut(clean_text(text), limit), "refused")
     except ToolError as error:
         text = clean_text(error.message if error.message.strip() else ToolError.default)

@@ -13,7 +13,7 @@ import pytest
 from agent.errors import MisconfiguredError, ToolError
 from agent.tooling.foreign import adopted
 from agent.tooling.offered import load_tools
-from tests.agent.tooling.specs import KEYWORDS, judge_spec, keywords_of
+from tests.agent.tooling.specs import judge_spec
 from tests.agent.turn.turns import SECRET, echo, run_tools, text_of
 from tests.fakes import use
 
@@ -29,12 +29,12 @@ _ADD = {
     },
     "required": ["a"],
 }
-_PLAIN = {
+_TOLD = {
     "type": "object",
     "properties": {
         "a": {"type": "integer", "description": "the first"},
-        "b": {"type": "integer"},
-        "unit": {"type": "string", "enum": ["m", "km"]},
+        "b": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+        "unit": {"type": "string", "enum": ["m", "km"], "default": "m"},
     },
     "required": ["a"],
 }
@@ -47,20 +47,22 @@ class ToolException(Exception):
 class ValidationError(ValueError):
     """Pydantic's, as far as it is read."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, *places: str) -> None:
         super().__init__(SECRET)
-        self.title = title
+        self.places = places
 
     def errors(self) -> list[dict[str, Any]]:
-        return [{"loc": ("a",), "msg": "Input should be less than 10", "input": SECRET}]
+        return [{"loc": (place,), "msg": "Input should be another", "input": SECRET} for place in self.places]
 
 
 def schema_class(schema: dict[str, Any], name: str = "add") -> type:
-    """A Pydantic class, as far as it is read: it refuses `a` from 10 on."""
+    """A Pydantic class, as far as it is read: it knows what its schema says, and refuses `a` from 10 on, too."""
 
     def model_validate(given: dict[str, Any]) -> None:
-        if given.get("a", 0) >= 10:
-            raise ValidationError(name)
+        wrong = {"a"} if type(given.get("a")) is not int or given["a"] >= 10 else set()
+        wrong |= {"unit"} if given.get("unit", "m") not in ("m", "km") else set()
+        if wrong:
+            raise ValidationError(*sorted(wrong))
 
     return type(name, (), {"model_json_schema": staticmethod(lambda: schema), "model_validate": model_validate})
 
@@ -153,8 +155,7 @@ def test_name_description_and_schema_are_taken_over(thing: Any) -> None:
     made = adopted(thing)
     spec = made.spec["toolSpec"]
     assert (made.name, spec["name"], spec["description"]) == ("add", "add", "Add.")
-    assert spec["inputSchema"]["json"] == _PLAIN
-    assert keywords_of(spec["inputSchema"]["json"]) <= KEYWORDS
+    assert spec["inputSchema"]["json"] == _TOLD
     judge_spec(made.spec)
 
 
@@ -243,7 +244,7 @@ def test_a_value_of_llamaindex_stays_a_value_unless_the_tool_says_it_in_other_wo
     ("name", "valid"),
     [
         ("web_search_", "web_search_"),
-        ("web-search", "web_search"),
+        ("web-search", "web-search"),
         ("math.add two", "math_add_two"),
         ("_hidden", "hidden"),
         ("2d", "tool_2d"),
@@ -263,11 +264,12 @@ def test_two_long_names_that_begin_alike_stay_apart() -> None:
 @pytest.mark.parametrize(
     "schema",
     [
-        {"type": "object", "properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}},
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/Gone"}}},
+        {"type": "object", "properties": {"都市": {"type": "string"}}},
         {"type": "object", "properties": {"a": {"$ref": "#/$defs/N"}}, "$defs": {"N": {"$ref": "#/$defs/N"}}},
         {"type": "array", "items": {"type": "string"}},
     ],
-    ids=["several types", "holds itself", "no object"],
+    ids=["leads nowhere", "name", "leads to itself", "no object"],
 )
 def test_what_can_not_be_told_to_every_model_is_refused_by_the_tools_name(schema: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="tool price-list: "):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
+from agent.tooling.schemas import WrongArgumentsError
 from agent.tooling.tool import Tool, tool, tool_from_schema
 from tests.agent.tooling.specs import KEYWORDS, judge_spec, keywords_of
 
@@ -146,7 +147,7 @@ def test_what_cannot_be_expressed_is_refused_at_import(function: Callable[..., s
         tool(function)
 
 
-@pytest.mark.parametrize("name", ["get weather", "get-time", "a.b", "1st", "_x", "天気", "x" * 65, "a\n"])
+@pytest.mark.parametrize("name", ["get weather", "-time", "a.b", "1st", "_x", "天気", "x" * 65, "a\n"])
 def test_a_name_that_not_every_model_takes_is_refused_at_import(name: str) -> None:
     with pytest.raises(ValueError, match="can't be the name of a tool"):
         tool(name=name)(_of(int))
@@ -158,71 +159,73 @@ def test_a_name_of_64_characters_is_taken() -> None:
     assert tool(name="x" * 64)(_of(int)).name == "x" * 64
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {},
-        {"type": "string"},
-        {"type": "array", "items": {"type": "string"}},
-        {"anyOf": [{"type": "object"}, {"type": "object", "properties": {}}]},
-        {"type": "object", "properties": {"x": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}},
-        {"type": "object", "properties": {"x": {"type": ["string", "integer"]}}},
-        {"type": "object", "properties": {"x": {"$ref": "#/$defs/gone"}}},
-        {
-            "type": "object",
-            "properties": {"x": {"$ref": "#/$defs/a"}},
-            "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}},
-        },
-        {"type": "object", "properties": {"x": True}},
-    ],
-)
-def test_a_schema_that_not_every_model_takes_is_refused(schema: dict[str, Any]) -> None:
-    with pytest.raises(TypeError):
-        tool_from_schema("x", "x", schema, str)
+def test_a_hyphen_in_a_name_is_kept() -> None:
+    made: Tool[..., str] = tool_from_schema("get-time", "x", {"type": "object"}, str)
+    assert (tool(name="get-time")(_of(int)).name, made.name) == ("get-time", "get-time")
 
 
-def test_a_schema_is_made_plain() -> None:
-    made: Tool[..., str] = tool_from_schema(
-        "plan",
-        " ",
-        {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "$id": "plan",
-            "title": "Plan",
+def weather(都市: str) -> str:
+    return 都市
+
+
+def test_a_parameter_that_no_provider_takes_by_its_name_is_refused_at_import() -> None:
+    with pytest.raises(TypeError, match="tool weather: a parameter can't be called '都市'"):
+        tool(weather)
+
+
+@dataclass
+class Trip:
+    end: str | None
+    note: str | None = None
+
+
+def test_an_optional_parameter_without_a_default_may_be_left_out_or_be_null() -> None:
+    @tool
+    def plan(
+        size: int | None,
+        level: Annotated[Level | None, "how high"],
+        trip: Trip,
+        days: int | None = 3,
+        names: list[str | None] | None = None,
+    ) -> list[Any]:
+        """Plan."""
+        return [size, level, trip, days]
+
+    schema = plan.spec["toolSpec"]["inputSchema"]["json"]
+    assert schema["required"] == ["trip"]
+    assert schema["properties"] == {
+        "size": {"type": ["integer", "null"]},
+        "level": {"type": ["integer", "null"], "enum": [1, 2, None], "description": "how high"},
+        "trip": {
             "type": "object",
-            "additionalProperties": False,
-            "required": ["day", "gone"],
-            "properties": {
-                "day": {"$ref": "#/$defs/Day", "description": "when"},
-                "note": {
-                    "anyOf": [{"type": "string", "maxLength": 5}, {"type": "null"}],
-                    "default": None,
-                    "title": "Note",
-                },
-                "kind": {"const": "trip"},
-                "size": {"type": ["integer", "null"]},
-            },
-            "$defs": {"Day": {"type": "object", "properties": {"at": {"type": "string", "format": "date"}}}},
+            "properties": {"end": {"type": ["string", "null"]}, "note": {"type": "string"}},
+            "required": ["end"],
         },
-        str,
-    )
-    schema = made.spec["toolSpec"]["inputSchema"]["json"]
-    assert schema == {
-        "type": "object",
-        "properties": {
-            "day": {"type": "object", "properties": {"at": {"type": "string"}}, "description": "when"},
-            "note": {"type": "string"},
-            "kind": {"enum": ["trip"]},
-            "size": {"type": "integer"},
-        },
-        "required": ["day"],
+        "days": {"type": "integer"},
+        "names": {"type": "array", "items": {"type": ["string", "null"]}},
     }
-    assert "description" not in made.spec["toolSpec"]
-    judge_spec(made.spec)
+    judge_spec(plan.spec)
+    assert plan.bind({"trip": {"end": None}}, None)() == [None, None, Trip(None), 3]  # type: ignore[arg-type]
+    given = {"size": 1, "level": None, "trip": {"end": "x"}, "days": None}
+    assert plan.bind(given, None)() == [1, None, Trip("x"), None]  # type: ignore[arg-type]
 
 
-def test_a_schema_that_was_given_is_not_changed() -> None:
-    given = {"type": "object", "title": "T", "properties": {"x": {"type": "string", "title": "X"}}}
-    before = repr(given)
-    tool_from_schema("x", "x", given, str)
-    assert repr(given) == before
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [(5.0, 5), (-3.0, -3), (0.0, 0), (10**21, 10**21), (1e20, 10**20), (2**53 + 1, 2**53 + 1)],
+    ids=repr,
+)
+def test_an_integer_that_a_model_wrote_with_a_point_is_one(given: float, got: int) -> None:
+    @tool
+    def count(n: int, points: list[Level] | None = None, ratio: float = 0) -> str:
+        """Count."""
+        return repr((n, points, ratio))
+
+    assert count.bind({"n": given}, None)() == repr((got, None, 0))  # type: ignore[arg-type]
+    assert count.bind({"n": given, "points": [2.0], "ratio": given}, None)() == repr((got, [Level.HIGH], float(given)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [5.5, "5", "5.0", True, None, 1e400])
+def test_what_is_no_integer_is_none_with_a_point_either(given: object) -> None:
+    with pytest.raises(WrongArgumentsError, match=r"\$\.x"):
+        tool(_of(int)).bind({"x": given}, None)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from agent.adapters.aws import CONNECTION_ERRORS, SDK_ERRORS, TIMEOUTS, error_code, is_misconfigured, pause, status_code
 from agent.adapters.bedrock.caching import with_cache_points
+from agent.adapters.families import family_of, suited
 from agent.adapters.refusals import read_refusal
 from agent.deadline import Deadline, start
 from agent.errors import (
@@ -45,6 +46,7 @@ class Inference(msgspec.Struct, frozen=True):
     guardrail: tuple[str, str] | None = None
     request_fields: Mapping[str, Any] = msgspec.field(default_factory=dict)  # the model's own, beside Converse's
     prompt_caching: bool = False
+    family: str = ""  # of models whose ids don't say it; "" for not known
 
     def for_model(self, model_id: str, main: str) -> "Inference":
         """Without the request fields, unless the model is of the provider that they were written for, that of `main`."""
@@ -71,12 +73,14 @@ class BedrockModel:
         if inference.request_fields:
             self._fixed["additionalModelRequestFields"] = dict(inference.request_fields)
         # Llama and Mistral refuse text beside tool uses; ids that hide their model are treated alike
-        self._uses_stand_alone = any(
-            part in model_id for part in ("meta.", "mistral.", ":application-inference-profile/")
-        )
+        self._family = family_of(model_id, inference.family)
+        self._uses_stand_alone = self._family in ("meta", "mistral", "")
 
     def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
+        return suited(self._family, request, lambda suited_request: self._converse(suited_request, deadline))
+
+    def _converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
         parameters = {**self._fixed, "messages": self._messages(request.messages)}
         sent = ("maxTokens", "temperature", "topP") if request.sampling else ("maxTokens",)
         inference: dict[str, Any] = {name: value for name, value in self._inference.items() if name in sent}

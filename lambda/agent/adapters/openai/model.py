@@ -18,6 +18,7 @@ from botocore.httpsession import URLLib3Session
 from botocore.utils import get_environ_proxies
 
 from agent.adapters.bedrock.model import ATTEMPTS, Inference
+from agent.adapters.families import family_of, suited
 from agent.adapters.openai.errors import RefusedError, refusal, translated
 from agent.adapters.openai.messages import parameters_of, reply_of
 from agent.adapters.openai.stream import gather
@@ -53,6 +54,7 @@ class OpenAIModel:
         if inference.guardrail:
             raise MisconfiguredError(detail="GUARDRAIL_ID is set, but only Bedrock's Converse applies guardrails.")
         self.model_id = model_id
+        self._family = family_of(model_id, inference.family)
         self._url = _endpoint(base_url)
         self._read_key = key
         self._key: str | None = None
@@ -69,6 +71,9 @@ class OpenAIModel:
 
     def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
+        return suited(self._family, request, lambda suited_request: self._converse(suited_request, deadline))
+
+    def _converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
         parameters = {**self._fixed, **(self._sampling if request.sampling else {}), **parameters_of(request)}
         mended: set[str] = set()
         for attempt in range(1, ATTEMPTS + 1):
