@@ -58,16 +58,18 @@ lint: $(DEV)  ## check format, rules and types
 audit: $(DEV)  ## ask for known vulnerabilities of the locked packages (needs the network)
 	@sh requirements/audit.sh $(PY)
 
-lock: $(DEV)  ## renew the locks from requirements/*.in (UPGRADE=1 takes the newest versions)
+LOCK = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+  --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+
+# Each is constrained by those before it, so that all of them fit into one environment; a tool's stands beside its module.
+lock: $(DEV)  ## renew the locks from requirements/*.in and the tools' .in (UPGRADE=1 takes the newest versions)
 	@constraint=; for name in runtime local dev foreign; do \
-	  $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) $$constraint \
-	    requirements/$$name.in --output-file requirements/$$name.lock || exit 1; \
+	  $(LOCK) $$constraint requirements/$$name.in --output-file requirements/$$name.lock || exit 1; \
 	  constraint="--constraint requirements/$$name.lock"; done
-	@for name in $(basename $(notdir $(wildcard lambda/agent/tools/*.in))); do \
-	  $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --constraint requirements/runtime.lock \
-	    lambda/agent/tools/$$name.in --output-file lambda/agent/tools/$$name.lock || exit 1; done
+	@constraints="--constraint requirements/dev.lock"; \
+	for name in $(basename $(sort $(wildcard lambda/agent/tools/*.in)) $(sort $(wildcard lambda/my_agent/tools/*.in))); do \
+	  $(LOCK) $$constraints $$name.in --output-file $$name.lock || exit 1; \
+	  constraints="$$constraints --constraint $$name.lock"; done
 
 synth: $(DEV)  ## write the CloudFormation template to cdk.out (ARGS="-c key=value" for other choices)
 diff: $(DEV)  ## what a deployment would change

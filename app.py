@@ -6,6 +6,7 @@ import sys
 from infra.choices import ConfigError
 from infra.compiler import BundleError
 from infra.context import choices
+from infra.declared import DeclaredError
 from infra.feature_flags import FEATURE_FLAGS
 from infra.node import use_node
 
@@ -28,7 +29,7 @@ def main() -> None:
         AgentStack(app, config, env=environment)
     except ConfigError as error:
         sys.exit("\n".join(f"cdk.json or -c: {line.removesuffix('.')}." for line in str(error).splitlines()))
-    except BundleError as error:
+    except (BundleError, DeclaredError) as error:
         sys.exit(str(error))
     app.synth()
 

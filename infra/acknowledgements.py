@@ -1,5 +1,7 @@
 """What the rules of cdk-nag find and is meant to be so, each with its reason."""
 
+from collections.abc import Mapping
+
 import aws_cdk as cdk
 from constructs import IConstruct
 
@@ -25,12 +27,11 @@ def acknowledge_findings(
     queue: IConstruct,
     api: IConstruct,
     alarms: IConstruct,
-    wildcards: list[str],
+    wildcards: Mapping[str, str],
 ) -> None:
-    """Acknowledges what the choices bring with them; `wildcards` are the resources with a * in the role's policy."""
-    for resource in wildcards:
-        reason = GUARDRAIL if ":guardrail-profile/" in resource else REGIONS
-        _acknowledge(role, f"AwsSolutions-IAM5[Resource::{resource}]", reason)
+    """Acknowledges what the choices bring with them; `wildcards` are those in the role's policy, each with its reason."""
+    for wildcard, reason in wildcards.items():
+        _acknowledge(role, f"AwsSolutions-IAM5[{wildcard}]", reason)
     if config.tracing:
         _acknowledge(role, "AwsSolutions-IAM5[Resource::*]", XRAY)
     else:

@@ -9,8 +9,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from infra.compiler import BundleError, Compiler, compile_tree
@@ -34,6 +34,8 @@ class Bundle:
     # botocore's service models that are kept.
     services: tuple[str, ...]
     compiler: Compiler | None
+    # Files that are written for it: name -> text.
+    written: Mapping[str, str] = field(default_factory=dict)
 
     def fingerprint(self) -> str:
         """A SHA-256 of everything that shapes the bundle; the same on every machine."""
@@ -44,6 +46,7 @@ class Bundle:
             "bundler": [_digest(path) for path in own],
             "platform": [self.machine or sys.platform, self.python if self.machine else sys.version],
             "services": sorted(self.services),
+            "written": dict(self.written),
             "compiler": asdict(self.compiler) | {"executable": None} if self.compiler else None,
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -56,6 +59,8 @@ class Bundle:
             target = output / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
+        for name, text in self.written.items():
+            (output / name).write_text(text, encoding="utf-8")
         if self.compiler:
             compile_tree(self.compiler, output)
         # Lambda reads them as another user, whatever the umask here.
@@ -66,7 +71,7 @@ class Bundle:
         for path in sorted(self.source.rglob("*")):
             name = path.relative_to(self.source)
             hidden = any(part.startswith(".") or part == "__pycache__" for part in name.parts)
-            if path.is_file() and not hidden and path.suffix not in {".lock", ".in", ".pyc"}:
+            if path.is_file() and not hidden and path.suffix not in {".lock", ".in", ".toml", ".pyc"}:
                 yield name.as_posix(), path
 
 

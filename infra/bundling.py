@@ -1,8 +1,9 @@
 """The bundle as a CDK asset. It is made here and not by the CDK's own bundling, which knows Docker or a callback."""
 
+import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -12,14 +13,19 @@ from aws_cdk import aws_lambda as lambda_
 from infra.bundle import Bundle
 from infra.choices import ConfigError
 from infra.compiler import Compiler, find_compiler
-from infra.config import Config
+from infra.config import SETTINGS, Config
+from infra.declared import Declared, declared
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "lambda"
+# The user's part of it.
+OWN = SOURCE / "my_agent"
 RUNTIME_LOCK = ROOT / "requirements" / "runtime.lock"
 BUNDLES = ROOT / "build" / "bundles"
 # Enough for a deployment, its rehearsal and the version before.
 BUNDLES_KEPT = 3
+# At the bundle's root, for the function: as lambda/agent/tooling/secrets.py reads it.
+SECRETS_FILE = "tools.json"
 PYTHON = "3.13"
 MACHINES = {"arm64": "aarch64", "x86_64": "x86_64"}
 # botocore's models for what the function calls; secretsmanager for the secrets of tools and model providers.
@@ -28,36 +34,35 @@ SERVICES = ("bedrock-runtime", "dynamodb", "sts", "secretsmanager")
 
 def function_bundle(
     config: Config,
-    services: Iterable[str] = (),
     *,
-    source: Path = SOURCE,
+    own: Path = OWN,
     find: Callable[[str], Compiler | None] = find_compiler,
 ) -> Bundle:
-    """The bundle for the choices, with the service models that tools ask for beside the function's own.
+    """The bundle for the choices, with what the tools on offer need and declare.
 
-    Raises ConfigError for a tool that there is no module of, and for pyc=require without a Python to compile.
+    Raises ConfigError for a tool that there is no module of, and for pyc=require without a Python to compile; DeclaredError.
     """
     here = config.bundle_for == "machine"
-    tools = offered_modules(config.tools, source)
+    tools = offered_modules(config.tools, own)
     return Bundle(
-        source=source,
+        source=SOURCE,
         locks=(RUNTIME_LOCK, *filter(Path.is_file, [tool.with_suffix(".lock") for tool in tools])),
         machine=None if here else MACHINES[config.architecture],
         python=PYTHON,
-        services=(*SERVICES, *services),
+        services=SERVICES,
         # Compiled by another version, the files would only be ballast here.
         compiler=None if here or config.pyc == "off" else _compiler(config.pyc, find),
+        written={SECRETS_FILE: _secrets_json(declared(tools, SETTINGS))},
     )
 
 
-def offered_modules(chosen: tuple[str, ...] | None, source: Path = SOURCE) -> list[Path]:
+def offered_modules(chosen: tuple[str, ...] | None, own: Path = OWN) -> list[Path]:
     """The files of the tool modules that the function will offer.
 
     Raises ConfigError for a name that no module has or two have.
     """
     users, shipped = (
-        {path.stem: path for path in sorted((source / folder / "tools").glob("[!._]*.py"))}
-        for folder in ("my_agent", "agent")
+        {path.stem: path for path in sorted((folder / "tools").glob("[!._]*.py"))} for folder in (own, SOURCE / "agent")
     )
     asked = ("*",) if chosen is None else chosen
     names = dict.fromkeys(each for name in asked for each in (users if name == "*" else [name]))
@@ -69,6 +74,12 @@ def offered_modules(chosen: tuple[str, ...] | None, source: Path = SOURCE) -> li
                 "tools", ",".join(asked), f"without {name}: one of yours and one that ships are called so"
             )
     return [users.get(name) or shipped[name] for name in names]
+
+
+def _secrets_json(needs: Mapping[str, Declared]) -> str:
+    """Which secrets the tools of each module may read, in the form of the .toml that they stand in."""
+    secrets = {module: {"secrets": dict(each.secrets)} for module, each in needs.items() if each.secrets}
+    return json.dumps(secrets, indent=2, sort_keys=True) + "\n"
 
 
 def function_code(stack: cdk.Stack, bundle: Bundle) -> lambda_.Code:

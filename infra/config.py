@@ -204,6 +204,15 @@ def _text(value: object) -> str:
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
+# The function's own variables: the settings, and what the stack sets from what it makes.
+SETTINGS = (
+    *(item.name.upper() for item in fields(Config) if item.metadata["setting"]),
+    "TABLE_NAME",
+    "STREAMING",
+    "APPROVAL_TOPIC",
+)
+
+
 def print_table() -> None:
     """Prints the keys as a Markdown table, with their defaults."""
     print("| key | default | takes | meaning |\n| --- | --- | --- | --- |")

@@ -1,22 +1,23 @@
 """The stack: composes the constructs and grants each what it needs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from infra.acknowledgements import acknowledge_findings
+from infra.acknowledgements import GUARDRAIL, REGIONS, acknowledge_findings
 from infra.alarms import Alarms
 from infra.api import AgentApi
-from infra.bundling import function_bundle, function_code
+from infra.bundling import OWN, function_bundle, function_code, offered_modules
 from infra.checks import in_region
 from infra.choices import ConfigErrors
-from infra.config import Config
+from infra.config import SETTINGS, Config
 from infra.dashboard import Dashboard
+from infra.declared import Declared, declared
 from infra.default_model import default_model, promise_ended
 from infra.function import AgentFunction
 from infra.metrics import AgentMetrics
@@ -33,7 +34,6 @@ from infra.queries import SavedQueries
 from infra.regions import lacks_bedrock
 from infra.session_table import SessionTable
 from infra.test_events import ConsoleEvents
-from infra.tool_needs import TOOL_NEEDS, ToolNeeds, needs_of
 
 
 class AgentStack(cdk.Stack):
@@ -45,7 +45,7 @@ class AgentStack(cdk.Stack):
         config: Config,
         *,
         env: cdk.Environment | None = None,
-        tool_needs: Mapping[str, ToolNeeds] = TOOL_NEEDS,
+        own: Path = OWN,
         today: date | None = None,
     ) -> None:
         tags = {"application": config.name, **(config.tags or {})}
@@ -62,9 +62,9 @@ class AgentStack(cdk.Stack):
         if config.model_id == default_model(None):
             config = replace(config, model_id=default_model(self._known_region))
         self._look_ahead(config, today or datetime.now(UTC).date())
-        needs = needs_of(config.tools, tool_needs)
+        needs = declared(offered_modules(config.tools, own), SETTINGS).values()
         sessions = SessionTable(self, "Sessions", config)
-        bundle = function_bundle(config, [service for need in needs for service in need.services])
+        bundle = function_bundle(config, own=own)
         agent = AgentFunction(
             self,
             "Agent",
@@ -74,8 +74,7 @@ class AgentStack(cdk.Stack):
             key=sessions.key,
         )
         sessions.grant(agent.role)
-        wildcards = self._grant_model(config, agent.role)
-        self._grant_tools(needs, agent.role)
+        wildcards = {**self._grant_model(config, agent.role), **self._grant_tools(needs, agent.role)}
         api = AgentApi(self, "Api", config, agent.target, sessions.key)
         alarms = self._watch(config, sessions, agent, api)
         if config.test_events != "off":
@@ -109,8 +108,8 @@ class AgentStack(cdk.Stack):
             if sentence:
                 cdk.Annotations.of(self).add_warning_v2(name, sentence)
 
-    def _grant_model(self, config: Config, role: iam.Role) -> list[str]:
-        """Returns the resources that hold a wildcard."""
+    def _grant_model(self, config: Config, role: iam.Role) -> dict[str, str]:
+        """Returns the wildcards, each with the reason for it."""
         place = Place(self.partition, self.region, self.account)
         statements = _bedrock_statements(config, place) if config.model_provider == "bedrock" else []
         if config.openai_api_key_secret:
@@ -118,16 +117,17 @@ class AgentStack(cdk.Stack):
         statements += key_statements(config.secret_kms_key, config.guardrail_kms_key)
         for statement in statements:
             role.add_to_policy(iam.PolicyStatement.from_json(statement))
-        resources = [resource for statement in statements for resource in statement["Resource"]]
-        return [resource for resource in dict.fromkeys(resources) if "*" in resource]
+        resources = [resource for statement in statements for resource in statement["Resource"] if "*" in resource]
+        return {f"Resource::{each}": GUARDRAIL if ":guardrail-profile/" in each else REGIONS for each in resources}
 
-    def _grant_tools(self, needs: list[ToolNeeds], role: iam.Role) -> None:
-        for need in needs:
-            for statement in need.statements:
+    def _grant_tools(self, needs: Iterable[Declared], role: iam.Role) -> dict[str, str]:
+        """As above, for what the tools declare."""
+        place, wildcards = Place(self.partition, self.region, self.account), dict[str, str]()
+        for each in needs:
+            for statement in each.statements(place):
                 role.add_to_policy(iam.PolicyStatement.from_json(statement))
-            for variable, name in need.secrets.items():
-                secret = secretsmanager.Secret.from_secret_name_v2(self, f"Secret{variable}", name)
-                secret.grant_read(role)
+            wildcards |= each.wildcards(place)
+        return wildcards
 
     def _watch(self, config: Config, sessions: SessionTable, agent: AgentFunction, api: AgentApi) -> Alarms:
         metrics = AgentMetrics(config)
@@ -147,8 +147,8 @@ def _bedrock_statements(config: Config, place: Place) -> list[Statement]:
     return statements + (guardrail_statements(config.guardrail_id, place) if config.guardrail_id else [])
 
 
-def _environment(config: Config, sessions: SessionTable, needs: list[ToolNeeds]) -> dict[str, str]:
+def _environment(config: Config, sessions: SessionTable, needs: Iterable[Declared]) -> dict[str, str]:
     variables = {"TABLE_NAME": sessions.table.table_name}
     for need in needs:
-        variables |= {**need.environment, **need.secrets}
+        variables |= need.environment
     return variables | config.environment()

@@ -17,6 +17,7 @@ from agent.adapters.dynamodb.meter import DynamoDBMeter
 from agent.adapters.dynamodb.store import DynamoDBStore
 from agent.adapters.journal import PowertoolsJournal
 from agent.adapters.mending import MendingModel
+from agent.adapters.secrets import Secret, SecretsManager
 from agent.aws.client import AWS
 from agent.edge.entrance import App, Entrance
 from agent.edge.function import Function, WayOf, attempt
@@ -25,6 +26,7 @@ from agent.ports import Model
 from agent.sessions.sessions import Sessions
 from agent.settings import Settings
 from agent.tooling.offered import load_tools
+from agent.tooling.tool_secrets import Vault, declared_secrets
 from agent.tooling.toolbox import Toolbox, ToolLimits
 from agent.turn.loop import Limits
 
@@ -44,10 +46,12 @@ def build(settings: Settings, own: Path, environment: Mapping[str, str], logger:
         settings.tool_timeout_seconds, settings.tool_result_max_chars, settings.max_tool_uses_per_step, threads
     )
     journal = PowertoolsJournal(logger, metrics, settings.log_content)
+    store = SecretsManager(aws.client("secretsmanager"))
+    vault = Vault(declared_secrets(settings.tools, own), environment, store, journal.warning)
     sessions = Sessions(
         models=_models(settings, local_key, session, journal),
         store=DynamoDBStore(dynamodb, settings.table_name),
-        toolbox=Toolbox(load_tools(settings.tools, own), tool_limits),
+        toolbox=Toolbox(load_tools(settings.tools, own), tool_limits, vault.of),
         journal=journal,
         logger=logging.getLogger(logger.name),
         system=_system_prompt(own, logger),
@@ -91,7 +95,6 @@ def _models(settings: Settings, local_key: str, session: Session, journal: Power
     models: list[Model]
     if settings.model_provider == "openai":
         from agent.adapters.openai.model import OpenAIModel
-        from agent.adapters.secrets import Secret
 
         key: Callable[[], str] = partial(str, local_key)
         if settings.openai_api_key_secret:

@@ -118,7 +118,9 @@ class LocalFunction:
                 return _failure(error), False
 
     def _load_if_changed(self) -> None:
-        files = {path: path.stat().st_mtime_ns for kind in ("*.py", "*.md") for path in self._root.rglob(kind)}
+        files = {
+            path: path.stat().st_mtime_ns for kind in ("*.py", "*.md", "*.toml") for path in self._root.rglob(kind)
+        }
         if files == self._seen:
             return
         again, self._seen = self._seen is not None, files

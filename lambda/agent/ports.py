@@ -156,6 +156,14 @@ class SessionStore(Protocol):
         ...
 
 
+class SecretStore(Protocol):
+    """Where secrets are kept."""
+
+    def read(self, name: str, deadline: Deadline) -> str:
+        """The text of the secret of this name or ARN, as it stands. Raises an AgentError, whose detail says why it can't."""
+        ...
+
+
 class ToolCall(msgspec.Struct, frozen=True):
     """A tool use to answer. `problem` says why it must not be run, in a sentence for the model; else it is blank."""
 

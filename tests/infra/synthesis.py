@@ -12,9 +12,10 @@ from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 from infra.context import from_context
 from infra.feature_flags import FEATURE_FLAGS
 from infra.stack import AgentStack
-from infra.tool_needs import ToolNeeds
 
 ACCOUNT = "123456789012"
+# What the user's folder holds is not the engine's to know.
+TRIAL = Path(__file__).parents[1] / "own" / "trial"
 MODEL = "anthropic.claude-haiku-4-5-20251001-v1:0"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/12345678-1234-1234-1234-123456789012"
 OTHER_KEY = KEY.replace("-1234-", "-5678-")
@@ -130,9 +131,7 @@ def context(**choices: object) -> dict[str, Any]:
     return {**FEATURE_FLAGS, **choices}
 
 
-def synthesis(
-    folder: Path, region: str, choices: Mapping[str, object], tool_needs: Mapping[str, ToolNeeds] | None = None
-) -> Synthesis:
+def synthesis(folder: Path, region: str, choices: Mapping[str, object], own: Path = TRIAL) -> Synthesis:
     """Synthesises the stack into a folder, without bundling, under the rule packs of cdk-nag."""
     chosen = context(**choices)
     app = cdk.App(context={**chosen, "aws:cdk:bundling-stacks": []}, outdir=str(folder))
@@ -140,7 +139,7 @@ def synthesis(
         app,
         from_context(chosen),
         env=cdk.Environment(account=ACCOUNT, region=region),
-        tool_needs=tool_needs or {},
+        own=own,
     )
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
     app.synth()

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import os
 import platform
 import sys
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.tooling.offered import modules_in
+from agent.tooling.offered import offered
 from infra.bundle import Bundle
-from infra.bundling import SERVICES, SOURCE, function_bundle, made, offered_modules
+from infra.bundling import SERVICES, function_bundle, made, offered_modules
 from infra.choices import ConfigError
 from infra.compiler import BundleError, Compiler, compile_tree, find_compiler
 from infra.context import from_context
@@ -24,41 +25,52 @@ THIS_PYTHON = Compiler(sys.executable, platform.python_version())
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    """A function's folder with tool modules of both kinds, some of them locked."""
-    modules = {"agent": ["search.py", "search.lock"], "my_agent": ["invoices.py", "invoices.lock", "b.py", "_c.py"]}
-    for folder, names in modules.items():
-        tools = tmp_path / folder / "tools"
-        tools.mkdir(parents=True)
-        for name in names:
-            (tools / name).write_text("")
-    return tmp_path
+def own(tmp_path: Path) -> Path:
+    """A user's folder with tool modules, one of them locked."""
+    tools = tmp_path / "my_agent" / "tools"
+    tools.mkdir(parents=True)
+    for name in ("invoices.py", "invoices.lock", "b.py", "_c.py"):
+        (tools / name).write_text("")
+    return tmp_path / "my_agent"
 
 
-def test_the_lock_of_a_tool_goes_along_where_the_tool_is_offered(source: Path) -> None:
+def bundle(chosen: object, own: Path) -> Bundle:
+    return function_bundle(from_context(context(tools=chosen)), own=own)
+
+
+def test_the_lock_of_a_tool_goes_along_where_the_tool_is_offered(own: Path) -> None:
     def locks(chosen: object) -> list[str]:
-        return [lock.name for lock in function_bundle(from_context(context(tools=chosen)), source=source).locks]
+        return [lock.name for lock in bundle(chosen, own).locks]
 
     assert locks(None) == locks("*") == locks("b,invoices") == ["runtime.lock", "invoices.lock"]
-    assert locks("*,search") == ["runtime.lock", "invoices.lock", "search.lock"]
+    assert locks("*,web_search") == ["runtime.lock", "invoices.lock", "web_search.lock"]
     assert locks("b") == locks("") == ["runtime.lock"]
 
 
 @pytest.mark.parametrize("chosen", ["b,luck", "luck,*"])
-def test_a_tool_that_there_is_no_module_of_stops_the_synth(source: Path, chosen: str) -> None:
+def test_a_tool_that_there_is_no_module_of_stops_the_synth(own: Path, chosen: str) -> None:
     with pytest.raises(ConfigError, match=r"but must be without luck: there is no such tool module$"):
-        function_bundle(from_context(context(tools=chosen)), source=source)
+        bundle(chosen, own)
 
 
-def test_a_module_called_like_one_that_ships_stops_the_synth(source: Path) -> None:
-    (source / "my_agent" / "tools" / "search.py").write_text("")
-    with pytest.raises(ConfigError, match="without search: one of yours and one that ships are called so"):
-        function_bundle(from_context(context()), source=source)
+def test_a_module_called_like_one_that_ships_stops_the_synth(own: Path) -> None:
+    (own / "tools" / "tickets.py").write_text("")
+    with pytest.raises(ConfigError, match="without tickets: one of yours and one that ships are called so"):
+        bundle(None, own)
 
 
-def test_the_deployment_offers_the_modules_that_the_function_does(source: Path) -> None:
-    assert [path.stem for path in offered_modules(("*",), source)] == list(modules_in(source / "my_agent" / "tools"))
-    assert [path.stem for path in offered_modules(None)] == list(modules_in(SOURCE / "my_agent" / "tools"))
+def test_the_deployment_offers_the_modules_that_the_function_does(own: Path) -> None:
+    for chosen in (("*",), ("tickets", "*"), ()):
+        assert offered_modules(chosen, own) == offered(chosen, own)
+
+
+def test_the_secrets_of_offered_modules_go_along_and_shape_the_fingerprint(own: Path) -> None:
+    without = bundle("b", own)
+    assert without.written == {"tools.json": "{}\n"}
+    (own / "tools" / "b.toml").write_text('[secrets]\nB_KEY = "b/key"\n[environment]\nB_TABLE = "x"\n')
+    assert json.loads(bundle("b", own).written["tools.json"]) == {"b": {"secrets": {"B_KEY": "b/key"}}}
+    assert bundle("b", own).fingerprint() != without.fingerprint()
+    assert bundle("invoices", own).written == {"tools.json": "{}\n"}
 
 
 def test_compiled_files_are_made_stopped_for_or_left_out_as_chosen() -> None:

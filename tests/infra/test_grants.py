@@ -8,7 +8,6 @@ import pytest
 
 from infra.bundling import SERVICES
 from infra.choices import ConfigError
-from infra.tool_needs import ToolNeeds
 from tests.infra.synthesis import ENDPOINT, EVERYTHING, MODEL, TOKENS, Synthesis, synthesis
 
 Synthesise = Callable[..., Synthesis]
@@ -102,19 +101,37 @@ def test_dynamodb_is_allowed_what_the_function_does_on_the_one_table(stack: Synt
     assert set(statement["Action"]) == {f"dynamodb:{action}" for action in called}
 
 
-def test_a_tool_gets_its_own_needs_only_where_it_is_chosen(tmp_path: Path, synthesise: Synthesise) -> None:
-    grant = {"Effect": "Allow", "Action": ["s3:GetObject"], "Resource": ["arn:aws:s3:::my-invoices/2026"]}
-    needs = {
-        "signature": ToolNeeds(
-            (grant,), ("s3",), {"INVOICE_BUCKET": "my-invoices"}, {"INVOICE_KEY_SECRET": "invoices/key"}
-        )
-    }
-    chosen = synthesis(tmp_path / "chosen", "us-east-1", {"tools": "fortune,signature"}, needs)
+DECLARED = """
+[environment]
+INVOICE_BUCKET = "my-invoices"
+
+[secrets]
+INVOICE_KEY = "invoices/key"
+
+[[permissions]]
+actions = ["s3:GetObject"]
+resources = ["arn:{partition}:s3:::my-invoices/2026"]
+
+[[permissions]]
+actions = ["s3:List*"]
+resources = ["arn:{partition}:s3:{region}:{account}:accesspoint/*"]
+reason = "there is an access point for each customer"
+"""
+
+
+def test_a_tool_gets_what_it_declares_only_where_it_is_offered(tmp_path: Path) -> None:
+    own = tmp_path / "my_agent"
+    (own / "tools").mkdir(parents=True)
+    for name, text in {"invoices.py": "", "invoices.toml": DECLARED, "other.py": ""}.items():
+        (own / "tools" / name).write_text(text)
+    chosen = synthesis(tmp_path / "chosen", "us-east-1", {}, own)
     assert chosen.environment()["INVOICE_BUCKET"] == "my-invoices"
-    assert chosen.environment()["INVOICE_KEY_SECRET"] == "invoices/key"
-    assert [statement["Resource"] for statement in chosen.allowed("s3")] == [["arn:aws:s3:::my-invoices/2026"]]
+    assert "INVOICE_KEY" not in chosen.environment()
+    plain, wild = chosen.allowed("s3")
+    assert plain["Resource"] == ["arn:aws:s3:::my-invoices/2026"]
+    assert wild["Resource"] == ["arn:aws:s3:us-east-1:123456789012:accesspoint/*"]
     [secret] = chosen.allowed("secretsmanager")
     assert str(secret["Resource"][0]).endswith("secret:invoices/key-??????")
-    other = synthesis(tmp_path / "other", "us-east-1", {"tools": "fortune"}, needs)
-    assert not other.allowed("s3")
+    other = synthesis(tmp_path / "other", "us-east-1", {"tools": "other"}, own)
+    assert not other.allowed("s3") + other.allowed("secretsmanager")
     assert "INVOICE_BUCKET" not in other.environment()

@@ -4,7 +4,28 @@ import json
 from typing import Any
 
 from agent.adapters.aws import SDK_ERRORS, is_misconfigured
-from agent.errors import MisconfiguredError, ModelUnavailableError
+from agent.aws.client import Client
+from agent.aws.errors import CallError
+from agent.deadline import Deadline
+from agent.errors import MisconfiguredError, ModelUnavailableError, StorageUnavailableError
+
+
+class SecretsManager:
+    """The SecretStore port."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def read(self, name: str, deadline: Deadline) -> str:
+        """See SecretStore."""
+        try:
+            answer = self._client.call("GetSecretValue", {"SecretId": name}, deadline)
+        except CallError as error:
+            raise StorageUnavailableError(detail=f"the secret {name} can't be read: {error}") from error
+        text = answer.get("SecretString")
+        if not isinstance(text, str):
+            raise MisconfiguredError(detail=f"the secret {name} holds no text")
+        return text
 
 
 class Secret:

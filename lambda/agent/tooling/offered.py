@@ -6,6 +6,7 @@ imported. Whatever keeps a module from being loaded is told with the user's own 
 
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -33,7 +34,7 @@ def load_tools(chosen: Sequence[str], own: Path) -> list[Tool[..., Any]]:
             raise MisconfiguredError(detail=f"The tool module {module.stem} can't be loaded: {told}.") from error
         found |= {each: module for each in tools or () if each not in found}
     _refuse_same_names(found)
-    return list(found)
+    return [replace(each, module=module.stem) for each, module in found.items()]
 
 
 def offered(chosen: Sequence[str], own: Path) -> list[Path]:

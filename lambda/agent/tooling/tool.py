@@ -29,7 +29,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     """What a tool may know of the turn it runs in: annotate a parameter with it; the model never sees that one.
 
     `caller` is blank for direct invocations, `anonymous` over HTTP without an authorizer, else the hash of the caller.
-    `deadline` is the tool use's own: its time-out, or the turn's end where that comes first.
+    `deadline` is the tool use's own: its time-out, or the turn's end where that comes first. `secrets` are those that the .toml
+    of the tool's module names.
     """
 
     session_id: str
@@ -37,6 +38,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     tool_use_id: str
     deadline: Deadline
     logger: Logger
+    secrets: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ class Tool(Generic[P, R]):
     side_effects: bool
     needs_approval: bool | Callable[..., bool]
     timeout_seconds: float | None
-    # of the function under @tool: its module and first line; a tool made otherwise has neither
+    # of the function under @tool: its module and first line, else blank; once it is loaded, the module that offers it
     module: str = ""
     line: int = 0
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.deadline import Deadline, start
 from agent.errors import ToolError
@@ -54,9 +55,15 @@ class _Running(msgspec.Struct, frozen=True):
 class Toolbox:
     """The tools that a function offers, by name."""
 
-    def __init__(self, tools: Sequence[Tool[..., Any]], limits: ToolLimits) -> None:
+    def __init__(
+        self,
+        tools: Sequence[Tool[..., Any]],
+        limits: ToolLimits,
+        secrets_of: Callable[[str, Deadline], Mapping[str, str]] = lambda module, ends: {},
+    ) -> None:
+        """`secrets_of` gives the secrets of a module that offers a tool, to be read before the deadline."""
         self._tools = {each.name: each for each in tools}
-        self._limits = limits
+        self._limits, self._secrets_of = limits, secrets_of
         self._hanging: list[Future[_Answer]] = []
 
     @property
@@ -151,7 +158,8 @@ class Toolbox:
             _LOGGER.error("tool calls hang", extra={"threads": len(self._hanging)})
             raise ToolError("Not run: too many earlier tool calls have not ended yet.")
         try:
-            future = start(lambda: _call(each, call, context(call, ends), self._limits.result_max_chars))
+            own = replace(context(call, ends), secrets=self._secrets_of(each.module, ends))
+            future = start(lambda: _call(each, call, own, self._limits.result_max_chars))
         except RuntimeError as error:
             raise ToolError("Not run: the process can have no more threads.") from error
         return _Running(number, future, ends, time.perf_counter(), each.side_effects)

@@ -1,6 +1,8 @@
 """Secrets, against moto's Secrets Manager."""
 
 import itertools
+import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,8 +11,11 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError
 from moto import mock_aws
 
-from agent.adapters.secrets import Secret
-from agent.errors import AgentError, MisconfiguredError, ModelUnavailableError
+from agent.adapters.secrets import Secret, SecretsManager
+from agent.aws.client import AWS
+from agent.deadline import Deadline
+from agent.errors import AgentError, MisconfiguredError, ModelUnavailableError, StorageUnavailableError
+from tests.agent.aws.servers import answering, ok, serving
 
 _NUMBERS = itertools.count()
 
@@ -93,3 +98,32 @@ class FailingClient:
 def test_a_service_that_fails_or_refuses_is_told(failure: Exception, raised: type[AgentError]) -> None:
     with pytest.raises(raised):
         Secret(FailingClient(failure), "agent/openai")()
+
+
+def read(answer: bytes) -> str:
+    """What the store reads of a service that answers this."""
+    with serving(answering(answer)) as server:
+        environment = {**os.environ, "AWS_ENDPOINT_URL_SECRETS_MANAGER": server.url}
+        text = SecretsManager(AWS(environment).client("secretsmanager")).read("orders/key", Deadline.after(5))
+        head, _, body = server.requests[0].partition(b"\r\n\r\n")
+        assert b"X-Amz-Target: secretsmanager.GetSecretValue" in head
+        assert json.loads(body) == {"SecretId": "orders/key"}
+        return text
+
+
+def test_a_tools_secret_is_its_text_as_it_stands() -> None:
+    text = ' {"user": "a", "password": "b"}\n'
+    assert read(ok(json.dumps({"Name": "orders/key", "SecretString": text}).encode())) == text
+
+
+def test_a_tools_secret_that_is_refused_or_no_text_says_why() -> None:
+    body = b'{"__type":"AccessDeniedException","Message":"you may not"}'
+    refused = b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    with pytest.raises(StorageUnavailableError) as failed:
+        read(refused)
+    assert failed.value.detail.startswith(
+        "the secret orders/key can't be read: AccessDeniedException (400): you may not"
+    )
+    with pytest.raises(MisconfiguredError, match=r".*") as misconfigured:
+        read(ok(b'{"SecretBinary": "aGk="}'))
+    assert misconfigured.value.detail == "the secret orders/key holds no text"

@@ -17,7 +17,8 @@ from agent.tooling.offered import load_tools
 from agent.tooling.tool import ToolContext
 from agent.tools import tickets
 from agent.tools.tickets import MemoryRecords, Record, Records, TableRecords, refund
-from infra.tool_needs import TOOL_NEEDS
+from infra.config import SETTINGS
+from infra.declared import declared
 
 _TABLE = "tickets-of-a-test"
 _RECORDS: tuple[Record, ...] = (
@@ -209,6 +210,6 @@ def test_a_store_that_cannot_be_reached_is_an_error_and_tells_the_log_why(
 
 
 def test_the_deployed_function_may_do_what_the_tool_does_and_no_more() -> None:
-    needs = TOOL_NEEDS["tickets"]
-    assert [statement["Action"] for statement in needs.statements] == [["dynamodb:GetItem", "dynamodb:UpdateItem"]]
+    needs = declared([Path(str(tickets.__file__))], SETTINGS)["tickets"]
+    assert [each.actions for each in needs.permissions] == [("dynamodb:GetItem", "dynamodb:UpdateItem")]
     assert list(needs.environment) == ["TICKETS_TABLE"]
