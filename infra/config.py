@@ -98,7 +98,7 @@ class Config:
     max_tool_uses_per_step: int = setting(32, whole(1, 1000), "tool uses in a step that are run")
     max_parallel_tools: int = setting(8, whole(1, 64), "tool uses that run at the same time")
     approvers: tuple[str, ...] | None = setting(
-        None, optional(values.CALLERS), "who may approve tool uses of other callers"
+        None, optional(values.CALLERS), "who alone may approve tool uses over HTTP"
     )
     approval_ttl_seconds: int = setting(86_400, whole(1, 31_536_000), "time for an approval")
     session_ttl_days: int = setting(30, whole(1, 3650), "days after which a turn is deleted")

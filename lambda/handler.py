@@ -24,6 +24,7 @@ from agent.edge.function import Function, WayOf, attempt
 from agent.errors import MisconfiguredError
 from agent.ports import Model
 from agent.sessions.sessions import Sessions
+from agent.sessions.tokens import DailyTokens
 from agent.settings import Settings
 from agent.tooling.offered import load_tools
 from agent.tooling.tool_secrets import Vault, declared_secrets
@@ -58,10 +59,11 @@ def build(settings: Settings, own: Path, environment: Mapping[str, str], logger:
         limits=Limits(settings.max_steps, settings.turn_token_limit),
         pairs=settings.history_pairs,
         ttl_seconds=settings.session_ttl_days * 24 * 60 * 60,
-        new_id=lambda: secrets.token_hex(8),
+        new_id=lambda: secrets.token_hex(16),
         approval_seconds=settings.approval_ttl_seconds,
-        meter=DynamoDBMeter(dynamodb, settings.table_name) if settings.caller_daily_tokens else None,
-        daily_tokens=settings.caller_daily_tokens or 0,
+        tokens=DailyTokens(DynamoDBMeter(dynamodb, settings.table_name), settings.caller_daily_tokens)
+        if settings.caller_daily_tokens
+        else DailyTokens(),
         history_tokens=settings.history_tokens,
     )
     return App(settings, sessions)

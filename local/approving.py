@@ -16,7 +16,7 @@ _HINT = "Type y to let it run, n and why not to, or /quit to leave it waiting."
 
 def decision_id(approval: Mapping[str, Any]) -> str:
     """The id by which one of an answer's `approvals` is decided on."""
-    return str(approval["tool_use_id"])
+    return str(approval["approval_id"])
 
 
 def waiting(stack: Stack, session: str) -> list[dict[str, Any]]:

@@ -46,7 +46,7 @@ def ask(function: Asking, question: str, session_id: str | None, asked: Asked) -
 
 
 def decide(function: Asking, session_id: str, verdicts: Mapping[str, Verdict], asked: Asked) -> int:
-    """Approve or deny, by tool use id, what a session waits for. Returns the exit code."""
+    """Approve or deny, by approval id, what a session waits for. Returns the exit code."""
     return _send(function, {"session_id": session_id, "approvals": dict(verdicts)}, asked)
 
 

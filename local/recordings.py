@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.adapters.dynamodb.items import from_item
-from agent.messages import NO_ANSWER, Message, assistant_text, has_tool_results, tool_uses, visible_text
-from agent.ports import DONE, RUNNING, WAITING, Decision, StoredTurn
-from agent.sessions.approvals import waiting_entries
+from agent.messages import Message, has_tool_results, tool_uses, visible_text
+from agent.ports import RUNNING, WAITING, StoredTurn
+from agent.sessions.approvals import DENIED, EXPIRED, waiting_entries
+from agent.sessions.states import with_closed
 from agent.turn.end_notes import ending
 from agent.turn.repair import repair
 from local.session_table import Item
@@ -29,7 +30,8 @@ class Answered:
 class Recording:
     """A stored turn. `opening` ends with the question, `rest` is what followed it.
 
-    `answer` and `stop_reason` are blank where the turn never ended, `answer` also where it was closed by another question.
+    `decisions` tell by tool use id why a person let it not run, or are blank; there are none where nobody was asked.
+    `answer` and `stop_reason` are blank where the turn never ended.
     `lost` counts the tool uses that were too long to be stored.
     """
 
@@ -38,7 +40,7 @@ class Recording:
     question: str
     opening: list[Message]
     rest: list[Message]
-    decisions: Mapping[str, Decision]
+    decisions: Mapping[str, str]
     answer: str
     stop_reason: str
     lost: int
@@ -69,20 +71,23 @@ def recordings(items: Iterable[Item]) -> list[Recording]:
 
 
 def waiting(items: Sequence[Item]) -> list[dict[str, Any]]:
-    """The `approvals` of a session's newest turn, if it waits for them."""
-    newest = from_item(items[-1]) if items else None
-    return waiting_entries(newest) if newest and newest.status == WAITING else []
+    """The `approvals` that a session waits for."""
+    turns = with_closed([from_item(item) for item in reversed(items)])
+    return next((waiting_entries(turn) for turn in turns if turn.status == WAITING), [])
+
+
+def _decisions(messages: Sequence[Message]) -> dict[str, str]:
+    """What was said of the tool uses that were answered, as the model was told it."""
+    blocks = (block for message in messages for block in message["content"])
+    results = [block["toolResult"] for block in blocks if "toolResult" in block]
+    told = {result["toolUseId"]: result["content"][0].get("text", "") for result in results}
+    return {name: text if text.startswith((DENIED, EXPIRED)) else "" for name, text in told.items()}
 
 
 def _recording(stored: StoredTurn) -> Recording | None:
     messages = repair(stored.messages, set(), closed=False, answered=False, reasoning=True)
-    response, decisions = stored.response or {}, stored.decisions
+    response = stored.response or {}
     answer, stop_reason = str(response.get("answer", "")), str(response.get("stop_reason", ""))
-    if stored.status == DONE and len(messages) > 2 and messages[-1] == assistant_text(NO_ANSWER):
-        # closed by another question while it waited: nothing of its last step was run, whatever was said of it
-        messages, answer, stop_reason = messages[:-2], "", WAITING
-        last = {use["toolUseId"] for use in tool_uses(messages[-1])}
-        decisions = {name: each for name, each in decisions.items() if name not in last}
     questions = [
         number for number, each in enumerate(messages) if each["role"] == "user" and not has_tool_results(each)
     ]
@@ -96,7 +101,7 @@ def _recording(stored: StoredTurn) -> Recording | None:
         question=stored.question,
         opening=opening,
         rest=rest,
-        decisions=decisions,
+        decisions=_decisions(messages) if stored.decisions else {},
         answer=answer if stored.status != RUNNING else "",
         stop_reason=stop_reason if stored.status != RUNNING else "",
         lost=0 if not isinstance(used, list) or trajectory(messages) else len(used),

@@ -56,7 +56,7 @@ class Screen:
     def waits(self, approval: Mapping[str, Any]) -> None:
         """A tool use that waits for a person's yes: just what would run, and nothing of it hidden."""
         self.labelled("waits", f"{approval['tool']}  {exact_json(approval['input'])}", "yellow")
-        self.labelled("", f"{approval['tool_use_id']}, until {approval['expires_at']}", "dim")
+        self.labelled("", f"{approval['approval_id']}, until {approval['expires_at']}", "dim")
 
     def tokens(self, answer: Mapping[str, Any]) -> None:
         """Steps and tokens of an answer, in a line."""

@@ -197,6 +197,15 @@ class FakeStore:
             raise SessionBusyError(retry_after=seconds_left(standing.lease_until if standing else 0, now))
         self.items[turn.key, turn.turn] = copy.deepcopy(turn)
 
+    def lease(self, turn: StoredTurn, seen: StoredTurn, now: float, deadline: Deadline) -> None:
+        self._called("lease")
+        standing = self.items.get((turn.key, turn.turn))
+        if not standing or (standing.status, standing.lease_id) != (seen.status, seen.lease_id):
+            raise SessionBusyError(retry_after=seconds_left(standing.lease_until if standing else 0, now))
+        kept = {} if turn.waiting else {"waiting": "", "waiting_since": ""}
+        changed = replace(standing, lease_id=turn.lease_id, lease_until=turn.lease_until, **kept)
+        self.items[turn.key, turn.turn] = changed
+
     def save(self, turn: StoredTurn, deadline: Deadline) -> None:
         self._called("save")
         standing = self._held(turn)
@@ -210,8 +219,10 @@ class FakeStore:
 
     def free(self, turn: StoredTurn, deadline: Deadline) -> None:
         self._called("free")
-        if self._held(turn):
-            del self.items[turn.key, turn.turn]
+        standing = self.items.get((turn.key, turn.turn))
+        if standing and standing.lease_id != turn.lease_id:
+            raise LeaseLostError
+        self.items.pop((turn.key, turn.turn), None)
 
     def trim(self, key: str, turns: Sequence[int], deadline: Deadline) -> None:
         self._called("trim")

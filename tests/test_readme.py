@@ -101,7 +101,7 @@ def test_the_error_table_is_that_of_the_code() -> None:
     assert {code for code, row in rows.items() if row[1] == "returned"} == set(responses.RETURNED)
     raised = {code: getattr(errors, row[1]) for code, row in rows.items() if row[1] not in ("returned", "–")}
     assert all(issubclass(error, AgentError) and error.code == code for code, error in raised.items())
-    assert rows.keys() - raised.keys() == {*responses.RETURNED, "not_found", "method_not_allowed"}
+    assert rows.keys() - raised.keys() == {*responses.RETURNED, "forbidden", "method_not_allowed"}
 
 
 def test_the_route_table_is_that_of_the_code() -> None:

@@ -28,6 +28,13 @@ class InvalidRequestError(AgentError):
     default = "The request is not valid."
 
 
+class ForbiddenError(AgentError):
+    """Only others may do this."""
+
+    code = "forbidden"
+    default = "This needs the decision of an approver, and this caller is none."
+
+
 class NotFoundError(AgentError):
     """No such route, or nothing is kept under that name."""
 
@@ -75,7 +82,10 @@ class ModelThrottledError(AgentError):
 
     code = "model_throttled"
     default = "The model is receiving too many requests. Try again later."
-    retry_after = 5
+
+    def __init__(self, message: str = "", *, detail: str = "", retry_after: int = 5) -> None:
+        super().__init__(message, detail=detail)
+        self.retry_after = retry_after
 
 
 class ModelError(AgentError):

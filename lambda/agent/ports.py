@@ -93,8 +93,11 @@ class StoredTurn(msgspec.Struct, frozen=True):
     created_at: str = ""  # ISO 8601, UTC
     lease_id: str = ""
     lease_until: int = 0  # epoch milliseconds
-    expires_at: int = 0  # epoch seconds; 0: never
-    decisions: dict[str, Decision] = msgspec.field(default_factory=dict)  # by tool use id
+    expires_at: int = 0  # epoch seconds; 0: never, and never before a waiting approval ends
+    waiting: str = ""  # while it waits, whose it is: the caller's hash, `anonymous` or `direct`
+    waiting_since: str = ""  # ISO 8601, UTC
+    random: str = ""  # drawn when it began to wait; part of each approval id
+    decisions: dict[str, Decision] = msgspec.field(default_factory=dict)  # by approval id, of all waits of the turn
 
 
 def seconds_left(lease_until: int, now: float) -> int:
@@ -139,12 +142,19 @@ class SessionStore(Protocol):
         """
         ...
 
+    def lease(self, turn: StoredTurn, seen: StoredTurn, now: float, deadline: Deadline) -> None:
+        """Puts the lease of `turn` on a turn as it was seen; it waits for nobody any more where `waiting` is blank. One attempt.
+
+        Raises SessionBusyError where another request was quicker.
+        """
+        ...
+
     def save(self, turn: StoredTurn, deadline: Deadline) -> None:
         """Overwrites the turn that we hold. Raises LeaseLostError where we hold it no longer."""
         ...
 
     def free(self, turn: StoredTurn, deadline: Deadline) -> None:
-        """Deletes the turn if we still hold it."""
+        """Deletes the turn that we hold; that it is gone is as good. Raises LeaseLostError where another request has it."""
         ...
 
     def trim(self, key: str, turns: Sequence[int], deadline: Deadline) -> None:

@@ -67,12 +67,14 @@ class Office:
     clock: FakeClock = field(default_factory=lambda: FakeClock(1_800_000_000.0))
     journal: FakeJournal = field(default_factory=FakeJournal)
     ran: list[str] = field(default_factory=list)
+    ids: dict[str, str] = field(default_factory=dict)  # tool use id -> the approval id that an answer named last
     script: Script = field(default_factory=Script)
     while_running: Callable[[], None] = lambda: None
     more_tools: Sequence[Tool[..., Any]] = ()
     tool_limits: ToolLimits = field(default_factory=ToolLimits)
     limits: Limits = field(default_factory=Limits)
     pairs: int = 10
+    approval_seconds: int = DAY
 
     def __post_init__(self) -> None:
         self.model = FakeModel(self.script)
@@ -110,7 +112,8 @@ class Office:
             limits=self.limits,
             pairs=self.pairs,
             ttl_seconds=30 * DAY,
-            new_id=lambda: f"lease {next(_leases)}",
+            approval_seconds=self.approval_seconds,
+            new_id=lambda: f"{next(_leases):032x}",
             now=self.clock,
         )
 
@@ -118,17 +121,27 @@ class Office:
         """Asks a question that the model answers with these replies."""
         self.script.left.extend(replies)
         request = request or f"request-{next(_serial)}"
-        return self.sessions().ask(Question(self.key, self.key, request, "owner", text, self.clock.deadline(60)))
+        question = Question(self.key, self.key, request, "owner", text, self.clock.deadline(60))
+        return self._noted(self.sessions().ask(question))
 
     def approve(self, *replies: Scripted, by: str = "boss", **verdicts: bool | str) -> dict[str, Any]:
         """Says yes (True), no (False) or no with this reason; the model goes on with these replies."""
         return self.decide(verdicts, *replies, by=by)
 
     def decide(self, verdicts: Mapping[str, bool | str], *replies: Scripted, by: str = "boss") -> dict[str, Any]:
-        """The same with any ids."""
+        """The same with any ids: a tool use id stands for the approval id that an answer named last."""
         self.script.left.extend(replies)
+        named = {self.ids.get(name, name): verdict for name, verdict in verdicts.items()}
+        return self._noted(self.sessions().approve(self.approval(named, by)))
+
+    def approval(self, verdicts: Mapping[str, bool | str], by: str = "boss") -> Approval:
+        """What a person says of the tool uses with these very ids."""
         said = {name: (False, v) if isinstance(v, str) else (v, "") for name, v in verdicts.items()}
-        return self.sessions().approve(Approval(self.key, self.key, "owner", by, said, self.clock.deadline(60)))
+        return Approval(self.key, self.key, "owner", by, said, self.clock.deadline(60))
+
+    def _noted(self, answer: dict[str, Any]) -> dict[str, Any]:
+        self.ids |= {each["tool_use_id"]: each["approval_id"] for each in answer.get("approvals", [])}
+        return answer
 
     def wait(self, *blocks: Any, request: str = "") -> dict[str, Any]:
         """A question whose answer waits: by default for the refund of order 7, asked as t1."""
@@ -153,6 +166,10 @@ class Office:
         for name, value in attributes.items():
             is_wire = isinstance(value, dict) and set(value) in ({"S"}, {"N"}, {"L"}, {"B"})
             item[name] = value if is_wire else {"S": json.dumps(value)}
+        self.put(item)
+
+    def put(self, item: dict[str, Any]) -> None:
+        """Writes an item by hand."""
         self.client._client.put_item(TableName=TABLE, Item=item)
 
     def put_running(self) -> None:
@@ -160,6 +177,12 @@ class Office:
         lease = {"lease_id": {"S": "another"}, "lease_until": {"N": str(round((self.clock() + 60) * 1000))}}
         key = {"session_id": {"S": self.key}, "turn": {"N": "1"}}
         self.client._client.put_item(TableName=TABLE, Item={**key, **lease, "status": {"S": "running"}})
+
+    def decisions(self) -> dict[str, Any]:
+        """What was decided in the newest turn, by tool use id where an answer named one."""
+        names = {approval_id: tool_use_id for tool_use_id, approval_id in self.ids.items()}
+        stored = self.item().get("approvals", {"decisions": {}})["decisions"]
+        return {names.get(name, name): decision for name, decision in stored.items()}
 
     def statuses(self) -> list[str]:
         return [item["status"]["S"] for item in self.items()]

@@ -11,7 +11,7 @@ from tests.approvals.shop import BOB, Shop
 
 @pytest.mark.parametrize("caller", ["", "a#b", "#tokens#", 5, ["x"], "x" * 129])
 def test_a_caller_that_is_none_is_refused(shop: Shop, caller: object) -> None:
-    status, answer = shop.approve(body={"approvals": {"t1": True}, "caller": caller}, **BOB)
+    status, answer = shop.approve(body=shop.yes(caller=caller), process="approves", **BOB)
     assert (status, answer["error"]["code"]) == (400, "invalid_request")
 
 
@@ -65,6 +65,6 @@ def test_approvals_are_only_taken_by_their_method(shop: Shop) -> None:
 
 def test_the_reason_of_a_no_is_bounded_and_clean(shop: Shop) -> None:
     shop.wait()
-    body = {"approvals": {"t1": {"approved": False, "reason": "あ\ud83d" * 50_000}}}
+    body = {"approvals": {shop.asked: {"approved": False, "reason": "あ\ud83d" * 50_000}}}
     assert shop.approve(body=body)[0] == 200
     assert len(json.dumps(shop.whole.requests[-1].body)) < 20_000

@@ -46,8 +46,8 @@ def test_an_approval_that_comes_too_late_counts_as_a_no(office: Office) -> None:
     office.clock.advance(DAY)
     answer = office.approve(reply("Too late."), t1=True)
     assert (answer["answer"], office.ran) == ("Too late.", [])
-    assert "too late" in office.results()[0]
-    assert office.item()["approvals"]["t1"]["approved"] is False
+    assert office.results() == ['[{"text": "The approval came too late."}]']
+    assert office.decisions()["t1"]["approved"] is False
     assert not any(approved for *_, approved, _ in office.journal.approvals)
     office.goes_on()
 
@@ -81,7 +81,7 @@ def test_half_an_answer_is_kept_and_the_rest_still_waits(office: Office) -> None
     answer = office.approve(reply("Half done."), t1="Not this one.")
     assert (answer["answer"], office.ran) == ("Half done.", ["refund 2 1"])
     assert "Not this one." in office.results()[0]
-    assert {name: one["approved"] for name, one in office.item()["approvals"].items()} == {"t1": False, "t2": True}
+    assert {name: one["approved"] for name, one in office.decisions().items()} == {"t1": False, "t2": True}
     office.goes_on()
 
 
@@ -101,21 +101,80 @@ def test_the_same_approval_again_runs_no_turn_that_a_guardrail_has_stopped(offic
     assert office.statuses() == ["blocked"]
 
 
-def test_another_answer_after_the_first_finds_nothing_that_waits(office: Office) -> None:
+@pytest.mark.parametrize("first", [True, False])
+def test_the_other_verdict_for_a_decided_call_is_refused(office: Office, first: bool) -> None:
     office.wait()
-    office.approve(reply("I see."), t1=False)
-    with pytest.raises(NotFoundError):
-        office.approve(t1=True)
+    office.approve(reply("I see."), t1=first)
+    before, ran = office.items(), list(office.ran)
+    with pytest.raises(InvalidRequestError, match="decided otherwise"):
+        office.approve(t1=not first)
+    assert (office.items(), office.ran) == (before, ran)
+
+
+@pytest.mark.parametrize("others", [{}, {"t2": True}])
+def test_the_other_verdict_decides_nothing_beside_it(office: Office, others: Mapping[str, bool]) -> None:
+    _two(office)
+    office.approve(t1=False)
+    with pytest.raises(InvalidRequestError, match="decided otherwise"):
+        office.decide({"t1": True, **others})
+    assert (list(office.decisions()), office.ran) == (["t1"], [])
+
+
+def test_a_yes_for_one_of_two_that_is_sent_twice_gets_the_answer_that_it_got(office: Office) -> None:
+    _two(office)
+    first = office.approve(t1=True)
+    assert office.approve(t1=True) == first
+    assert (office.statuses(), office.ran) == (["awaiting_approval"], [])
+    assert len(office.journal.approvals) == 1
+
+
+def test_decisions_that_are_known_may_stand_beside_new_ones(office: Office) -> None:
+    _two(office)
+    office.approve(t1=True)
+    answer = office.approve(reply("Done."), t1=True, t2="No.")
+    assert (answer["answer"], office.ran) == ("Done.", ["refund 1 1"])
+    assert office.approve(t1=True, t2=False) == answer  # the reason isn't compared
+    assert office.approve(t2="Another reason.") == answer
+
+
+def test_decisions_again_get_the_answer_that_the_turn_has_now(office: Office) -> None:
+    office.wait()
+    second = office.approve(asks(use("t2", "refund", {"order": "8"})), t1=True)
+    assert second["stop_reason"] == "awaiting_approval"
+    assert office.approve(t1=True) == second
+    last = office.approve(reply("Done."), t2=True)
+    assert office.approve(t1=True) == office.approve(t2=True) == office.approve(t1=True, t2=True) == last
+    assert office.ran == ["refund 7 1", "refund 8 1"]
+
+
+def test_decisions_again_are_known_in_every_turn_that_is_kept(office: Office) -> None:
+    office.wait()
+    answer = office.approve(reply("Done."), t1=True)
+    yes = dict(office.ids)
+    office.ask(reply("Sure."), text="and now?")
+    assert office.approve(t1=True) == answer
+    office.wait(use("t2", "refund", {"order": "8"}))
+    assert office.approve(t1=True) == answer  # while something else waits
+    assert office.ids["t1"] == yes["t1"]
+    office.approve(reply("Both."), t1=True, t2=True)
+    assert office.ran == ["refund 7 1", "refund 8 1"]
+
+
+def test_a_yes_that_came_too_late_may_be_sent_again(office: Office) -> None:
+    _two(office)
+    office.clock.advance(DAY)
+    answer = office.approve(reply("Too late."), t1=True)
+    assert office.approve(t1=True) == office.approve(t2=False) == answer
     assert office.ran == []
 
 
 @pytest.mark.parametrize("verdicts", [{"t9": True}, {"t1": True, "t9": True}])
 def test_an_unknown_id_is_refused_and_decides_nothing(office: Office, verdicts: Mapping[str, bool]) -> None:
     office.wait()
-    with pytest.raises(InvalidRequestError, match="t9 does not wait for approval; these do: t1"):
+    with pytest.raises(InvalidRequestError, match=f"t9 does not wait for approval; these do: {office.ids['t1']}"):
         office.decide(verdicts)
     assert (office.ran, office.statuses()) == ([], ["awaiting_approval"])
-    assert "approvals" not in office.item()
+    assert office.decisions() == {}
     assert office.journal.approvals == []  # the log tells of no decision that was not made
     office.approve(reply("Done."), t1=True)
     assert office.ran == ["refund 7 1"]
@@ -188,7 +247,8 @@ def test_who_approved_what_and_when_is_kept_with_the_turn_and_told(office: Offic
     office.approve(by="boss", t1=True)
     office.clock.advance(60)
     office.approve(reply("Done."), by="clerk", t2="No.")
-    assert office.item()["approvals"] == {
+    assert office.item()["approvals"].keys() == {"random", "decisions"}
+    assert office.decisions() == {
         "t1": {"approved": True, "reason": "", "by": "boss", "at": "2027-01-15T08:00:00Z"},
         "t2": {"approved": False, "reason": "No.", "by": "clerk", "at": "2027-01-15T08:01:00Z"},
     }

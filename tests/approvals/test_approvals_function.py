@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from agent.errors import NotFoundError
 from local.bedrock.reply import ErrorReply, Reply
 from tests.agent.edge.gateway_events import MAKERS, Maker, http_api
 from tests.approvals.shop import ALICE, BOB, BOSS, CALL, EVE, OWNER, SECOND, Shop
@@ -25,78 +24,130 @@ def test_a_turn_goes_on_directly_in_another_process(shop: Shop) -> None:
     shop.whole.play(CALL, {"text": "Done."})
     asked, _ = shop.call({"question": "refund it", "session_id": shop.session}, "asks")
     assert asked["stop_reason"] == "awaiting_approval"
-    event = {"session_id": shop.session, "approvals": {"t1": {"approved": False, "reason": "Too dear."}}}
+    said = {"approved": False, "reason": "Too dear."}
+    event = {"session_id": shop.session, "approvals": {asked["approvals"][0]["approval_id"]: said}}
     answer, error = shop.call(event)
     assert error is None
     assert (answer["answer"], shop.ran) == ("Done.", [])
     assert "Too dear." in json.dumps(shop.whole.requests[-1].body)
 
 
-def test_a_waiting_turn_is_shown_to_its_caller(shop: Shop) -> None:
-    shop.wait(**ALICE)
+def test_a_waiting_turn_is_shown_to_its_caller_with_what_it_waits_for(shop: Shop) -> None:
+    asked = shop.wait(**ALICE)
     _, shown = shop.http(http_api("GET", f"/sessions/{shop.session}", **ALICE))
-    assert shown["turns"][0]["stop_reason"] == "awaiting_approval"
+    (turn,) = shown["turns"]
+    assert turn["stop_reason"] == "awaiting_approval"
+    assert turn["approvals"] == asked["approvals"]
+    assert turn["approvals"][0].keys() == {"approval_id", "tool_use_id", "tool", "input", "expires_at"}
 
 
 def test_reasoning_comes_back_signed_as_it_was(shop: Shop) -> None:
     shop.whole.play({**CALL, "reasoning": "hm, é  "}, {"text": "Done."})
-    shop.call({"question": "refund it", "session_id": shop.session}, "asks")
-    answer, _ = shop.call({"session_id": shop.session, "approvals": {"t1": True}})
+    asked, _ = shop.call({"question": "refund it", "session_id": shop.session}, "asks")
+    approval_id = asked["approvals"][0]["approval_id"]
+    answer, _ = shop.call({"session_id": shop.session, "approvals": {approval_id: True}})
     assert answer["answer"] == "Done."
     assert "reasoningContent" in json.dumps(shop.whole.requests[-1].body)
 
 
 def test_one_who_is_named_may_approve_for_another(shop: Shop) -> None:
     shop.wait(**ALICE)
-    status, answer = shop.approve(body={"approvals": {"t1": True}, "caller": OWNER}, **BOB)
+    status, answer = shop.approve(body=shop.yes(caller=OWNER), process="approves", **BOB)
     assert (status, answer["answer"], shop.ran) == (200, "Done.", ["7"])
-    stored = json.loads(shop.whole.items(f"{OWNER}#{shop.session}")[0]["approvals"]["S"])
-    assert stored["t1"]["by"] == BOSS
+    assert shop.decision(f"{OWNER}#{shop.session}")["by"] == BOSS
 
 
-def test_one_who_is_not_named_reaches_nothing_and_learns_nothing(shop: Shop) -> None:
+@pytest.mark.parametrize("named", [True, False], ids=["for another", "for oneself"])
+@pytest.mark.parametrize("who", [ALICE, EVE, {}], ids=["who asked", "a stranger", "nobody"])
+def test_where_approvers_are_named_nobody_else_decides_over_http(shop: Shop, who: dict[str, Any], named: bool) -> None:
     shop.wait(**ALICE)
-    replies = []
-    for caller, session in ((OWNER, shop.session), (OWNER, "nobodys"), ("nobody", shop.session)):
-        body = {"approvals": {"t1": True}, "caller": caller}
-        response, _ = shop.call(http_api("POST", f"/sessions/{session}/approvals", body, **EVE))
-        assert response["statusCode"] == 404
-        replies.append({**response, "body": json.loads(response["body"])["error"]})
-    assert replies[0] == replies[1] == replies[2]
-    assert shop.approve(**EVE)[0] == 404  # her own session of that name
-    assert shop.approve(**BOB)[0] == 404  # nor his own, without saying whose
-    assert shop.ran == []
-    assert shop.approve(**ALICE)[0] == 200
+    shop.calls.clear()
+    bodies: list[Any] = [shop.yes(caller=OWNER) if named else shop.yes(), {"approvals": {"made-up": True}}, "{", ""]
+    told = []
+    for session in (shop.session, "nobodys"):
+        for body in bodies:
+            event = http_api("POST", f"/sessions/{session}/approvals", body, **who)
+            response, _ = shop.call(event, "approves")
+            assert response["statusCode"] == 403
+            told.append(json.loads(response["body"])["error"])
+    assert all(each == told[0] for each in told)
+    assert told[0]["code"] == "forbidden"
+    assert told[0]["message"]
+    assert (shop.calls, shop.ran) == ([], [])  # forbidden before anything is read
 
 
-def test_nobody_may_approve_for_another_where_no_one_is_named(shop: Shop) -> None:
+def test_an_approver_may_approve_what_he_asked_for_himself(shop: Shop) -> None:
+    shop.wait(**BOB)
+    assert shop.approve(process="approves", **BOB)[0] == 200
+    assert shop.ran == ["7"]
+
+
+def test_an_approver_who_does_not_say_whose_it_is_means_his_own(shop: Shop) -> None:
     shop.wait(**ALICE)
-    body = {"approvals": {"t1": True}, "caller": OWNER}
-    event = http_api("POST", f"/sessions/{shop.session}/approvals", body, **BOB)
-    assert shop.http(event, "asks")[0] == 404
-    assert shop.http(event, "approves for anonymous")[0] == 404
-    assert shop.ran == []
+    status, answer = shop.approve(process="approves", **BOB)
+    assert (status, answer["error"]["code"], shop.ran) == (404, "not_found", [])
 
 
-def test_who_may_invoke_the_function_may_approve_for_anyone(shop: Shop) -> None:
+@pytest.mark.parametrize("caller", [OWNER, "direct", "anonymous"])
+def test_nobody_may_approve_for_another_where_no_one_is_named(shop: Shop, caller: str) -> None:
+    if caller == OWNER:
+        shop.wait(**ALICE)
+    elif caller == "direct":
+        shop.wait_directly()
+    else:
+        shop.wait()
+    status, answer = shop.approve(body=shop.yes(caller=caller), **BOB)
+    assert (status, answer["error"]["code"], shop.ran) == (404, "not_found", [])
+
+
+def test_one_may_name_oneself_as_the_caller(shop: Shop) -> None:
     shop.wait(**ALICE)
-    answer, error = shop.call({"session_id": shop.session, "approvals": {"t1": True}, "caller": OWNER})
+    assert shop.approve(body=shop.yes(caller=OWNER), **ALICE)[0] == 200
+
+
+def test_an_approver_decides_for_direct_invocations(shop: Shop) -> None:
+    shop.wait_directly()
+    status, answer = shop.approve(body=shop.yes(caller="direct"), process="approves", **BOB)
+    assert (status, answer["answer"], shop.ran) == (200, "Done.", ["7"])
+    assert shop.contexts == [("", BOSS)]
+
+
+@pytest.mark.parametrize("process", ["decides", "approves"])
+def test_who_may_invoke_the_function_may_approve_for_anyone(shop: Shop, process: str) -> None:
+    shop.wait(**ALICE)
+    answer, error = shop.call({"session_id": shop.session, **shop.yes(caller=OWNER)}, process)
     assert error is None
     assert (answer["answer"], shop.ran) == ("Done.", ["7"])
+    assert shop.decision(f"{OWNER}#{shop.session}")["by"] == "direct"
+    assert shop.contexts == [(OWNER, "direct")]
+
+
+@pytest.mark.parametrize("more", [{}, {"caller": "direct"}], ids=["left out", "said"])
+def test_a_direct_invocation_decides_for_direct_ones(shop: Shop, more: dict[str, Any]) -> None:
+    shop.wait_directly()
+    answer, _ = shop.call({"session_id": shop.session, **shop.yes(**more)}, "approves")
+    assert (answer["answer"], shop.contexts) == ("Done.", [("", "direct")])
+
+
+def test_a_tool_knows_who_said_yes(shop: Shop) -> None:
+    shop.wait(**ALICE)
+    shop.approve(body=shop.yes(caller=OWNER), process="approves", **BOB)
+    assert shop.contexts == [(OWNER, BOSS)]
 
 
 def test_where_nothing_waits_it_is_not_found(shop: Shop) -> None:
     status, answer = shop.approve()
     assert (status, answer["error"]["code"]) == (404, "not_found")
-    _, error = shop.call({"session_id": shop.session, "approvals": {"t1": True}})
-    assert isinstance(error, NotFoundError)
+    direct, error = shop.call({"session_id": shop.session, "approvals": {"t1": True}})
+    assert error is None
+    assert direct["error"]["code"] == "not_found"  # returned, since no retry can mend it
 
 
 def test_a_decision_is_logged_without_what_was_said(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     shop.wait(**ALICE)
-    body = {"approvals": {"t1": {"approved": False, "reason": "my secret"}}, "caller": OWNER}
+    body = {"approvals": {shop.asked: {"approved": False, "reason": "my secret"}}, "caller": OWNER}
     with caplog.at_level("INFO"):
-        shop.approve(body=body, **BOB)
+        shop.approve(body=body, process="approves", **BOB)
     (record,) = [vars(each) for each in caplog.records if each.message == "approval"]
     assert (record["approved"], record["by"], record["session_id"]) == (False, BOSS, shop.session)
     assert (record["gen_ai.tool.name"], record["gen_ai.tool.call.id"]) == ("refund", "t1")
@@ -121,6 +172,7 @@ def test_a_turn_that_waits_stays_with_the_model_that_answered(shop: Shop) -> Non
     waiting, _ = shop.call(question, "falls back")
     assert (waiting["stop_reason"], waiting["model_id"]) == ("awaiting_approval", SECOND)
     before = len(asked)
-    answer, _ = shop.call({"session_id": shop.session, "approvals": {"t1": True}}, "falls back later")
+    yes = {waiting["approvals"][0]["approval_id"]: True}
+    answer, _ = shop.call({"session_id": shop.session, "approvals": yes}, "falls back later")
     assert (answer["answer"], answer["model_id"], shop.ran) == ("Done.", SECOND, ["7"])
     assert asked[before:] == [SECOND]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.deadline import start
-from agent.errors import AgentError, ModelUnavailableError, SessionBusyError
+from agent.errors import AgentError, ModelUnavailableError, NotFoundError, SessionBusyError
 from tests.approvals.office import Office
 from tests.fakes import reply, use
 
@@ -58,7 +58,9 @@ def test_while_the_approved_call_runs_nobody_else_gets_in(office: Office) -> Non
     assert office.ran == ["refund 7 1"]
 
 
-def test_an_approval_that_saw_it_wait_takes_over_no_call_that_runs_meanwhile(office: Office) -> None:
+@pytest.mark.parametrize("operation", ["put_item", "update_item"])
+@pytest.mark.parametrize("second", ["an approval", "a question"])
+def test_who_saw_it_wait_takes_over_no_call_that_runs_meanwhile(office: Office, second: str, operation: str) -> None:
     office.wait()
     runs, may_end = office.pause_inside()
     first: list[Future[dict[str, Any]]] = []
@@ -67,30 +69,12 @@ def test_an_approval_that_saw_it_wait_takes_over_no_call_that_runs_meanwhile(off
         first.append(office.approve_beside(reply("Done.")))
         assert runs.wait(10)
 
-    before(office, "get_item", overtake)
+    if (second, operation) == ("an approval", "update_item"):
+        operation = "query"  # it updates nothing; the approval is beside it from the beginning
+    before(office, operation if second == "an approval" else "update_item", overtake)
     try:
         with pytest.raises(SessionBusyError):
-            office.approve(t1=True)
-    finally:
-        may_end.set()
-    assert first[0].result(timeout=10).get("saved", True)
-    assert office.ran == ["refund 7 1"]
-    assert office.statuses() == ["done"]
-
-
-def test_a_question_that_saw_it_wait_takes_over_no_call_that_runs_meanwhile(office: Office) -> None:
-    office.wait()
-    runs, may_end = office.pause_inside()
-    first: list[Future[dict[str, Any]]] = []
-
-    def overtake() -> None:
-        first.append(office.approve_beside(reply("Done.")))
-        assert runs.wait(10)
-
-    before(office, "get_item", overtake)
-    try:
-        with pytest.raises(SessionBusyError):
-            office.ask(text="and something else?")
+            office.approve(t1=True) if second == "an approval" else office.ask(text="and something else?")
     finally:
         may_end.set()
     assert first[0].result(timeout=10).get("saved", True)
@@ -130,7 +114,8 @@ def test_an_approval_that_a_question_has_overtaken_runs_nothing(office: Office) 
     with pytest.raises(AgentError) as caught:
         office.approve(t1=True)
     assert caught.value.code in ("session_busy", "not_found")
-    assert (office.ran, office.statuses()) == ([], ["done", "done"])
+    assert (office.ran, len(office.items())) == ([], 2)
+    assert office.sessions().read(office.key)[0]["stop_reason"] == "end_turn"
     office.goes_on()
 
 
@@ -150,7 +135,9 @@ def test_half_an_answer_that_a_question_has_overtaken_opens_nothing_again(office
     with pytest.raises(AgentError) as caught:
         office.approve(t1=True)
     assert caught.value.code in ("session_busy", "not_found")
-    assert office.statuses() == ["done", "done"]
+    assert [turn["stop_reason"] for turn in office.sessions().read(office.key)] == ["end_turn", "end_turn"]
+    with pytest.raises(NotFoundError):
+        office.approve(t2=True)
 
 
 @pytest.mark.parametrize("second", ["half", "whole"])
@@ -168,5 +155,5 @@ def test_half_an_answer_is_not_lost_to_another_at_the_same_time(office: Office, 
         office.decide(verdicts, reply("Done."), by="clerk")
     except SessionBusyError:
         office.script.left.clear()
-    assert office.item()["approvals"]["t1"]["approved"] is False
+    assert office.decisions()["t1"]["approved"] is False
     assert "refund 1 1" not in office.ran

@@ -19,7 +19,7 @@ def test_one_turn_can_wait_several_times_and_its_figures_add_up(office: Office) 
     assert (last["steps"], last["usage"]["input_tokens"], last["usage"]["output_tokens"]) == (4, 38, 38)
     assert [used["name"] for used in last["tool_uses"]] == ["look", "refund", "refund"]
     assert office.ran == ["look", "refund 1 1", "refund 2 1"]
-    assert sorted(office.item()["approvals"]) == ["t1", "t2"]
+    assert sorted(office.decisions()) == ["t1", "t2"]
     assert office.item()["usage"] == last["usage"]
     office.goes_on()
 

@@ -30,6 +30,7 @@ def test_the_turn_stops_before_the_call_and_says_what_it_asks_for(office: Office
         "tool_uses": [],
         "approvals": [
             {
+                "approval_id": office.ids["t1"],
                 "tool_use_id": "t1",
                 "tool": "refund",
                 "input": {"order": "7", "amount": 30},

@@ -91,8 +91,10 @@ def test_reasoning_waits_unchanged_for_a_persons_yes(whole: Whole) -> None:
     with offering(whole, pay):
         whole.play(text_reply("hello"), Reply(asked, "tool_use"), text_reply("done"), text_reply("later"))
         whole.direct(session_id=session)
-        assert whole.direct("pay bob", session_id=session)["stop_reason"] == "awaiting_approval"
-        answer, error = whole.ask({"session_id": session, "approvals": {use_id: True}})
+        waiting = whole.direct("pay bob", session_id=session)
+        assert waiting["stop_reason"] == "awaiting_approval"
+        yes = {each["approval_id"]: True for each in waiting["approvals"]}
+        answer, error = whole.ask({"session_id": session, "approvals": yes})
         assert error is None
         assert answer["answer"] == "done"
         assert whole.requests[-1].body["messages"][3]["content"] == asked

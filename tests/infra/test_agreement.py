@@ -146,7 +146,7 @@ def test_the_function_may_do_with_the_table_what_its_adapters_call_and_nothing_e
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute):
                 operation = node.args[0]
-                if node.func.attr in ("call", "_call", "_read") and isinstance(operation, ast.Constant):
+                if node.func.attr in ("call", "_call", "_read", "_take") and isinstance(operation, ast.Constant):
                     called.add("dynamodb:" + str(operation.value))
     assert called == set(ACTIONS)
 

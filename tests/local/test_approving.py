@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,11 @@ class Shell:
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
     return Shell(tmp_path, monkeypatch, capsys)
+
+
+def ids(printed: str) -> list[str]:
+    """The approval ids of what waits."""
+    return re.findall(r"\b([0-9a-f]{32}), until 20", printed)
 
 
 def test_chat_shows_tool_and_input_asks_and_goes_on(shell: Shell, keep: list[str]) -> None:
@@ -128,18 +134,18 @@ def test_ask_tells_what_waits_and_a_later_run_approves_it(shell: Shell, keep: li
     code, out, err = shell.run("ask", "pay", *keep, replies=[{"tool_use": refund("r1")}])
     assert (code, out) == (0, "This needs your approval: refund_order.\n")
     assert "waits     refund_order  {" in err
-    assert "r1, until 20" in err
+    (asked,) = ids(err)
     assert "--session s --approve ID" in err
-    code, out, err = shell.run("ask", "--approve", "r1", *keep, replies=[{"text": "Paid back."}])
+    code, out, err = shell.run("ask", "--approve", asked, *keep, replies=[{"text": "Paid back."}])
     assert (code, out, "refund_order  success" in err) == (0, "Paid back.\n", True)
 
 
 def test_ask_denies_with_a_reason(shell: Shell, keep: list[str]) -> None:
     uses = {"tool_use": [refund("r1"), refund("r2", order="A-1002")]}
-    shell.run("ask", "pay", *keep, replies=[uses])
-    code, out, err = shell.run("ask", "--deny", "r1=a=b", *keep, replies=[])
-    assert (code, "r2, until" in err, "r1, until" in err) == (0, True, False)
-    code, out, _ = shell.run("ask", "--deny", "r2", *keep, "--json", replies=[{"text": "Then not."}])
+    first, second = ids(shell.run("ask", "pay", *keep, replies=[uses])[2])
+    code, out, err = shell.run("ask", "--deny", f"{first}=a=b", *keep, replies=[])
+    assert (code, ids(err)) == (0, [second])
+    code, out, _ = shell.run("ask", "--deny", second, *keep, "--json", replies=[{"text": "Then not."}])
     assert json.loads(out)["answer"] == "Then not."
     assert "Denied by a person. a=b" in Path(keep[3]).read_text(encoding="utf-8")
 

@@ -1,6 +1,7 @@
 """python -m local replay and export, as they are typed."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,10 @@ def kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     script.write_text(json.dumps(SCRIPT))
     assert main(["ask", "Pay it back.", "--session", "s", "--script", str(script), *keep, *DESK]) == 0
     script.write_text(json.dumps(SCRIPT[2:]))
-    assert main(["ask", "--approve", "r", "--session", "s", "--script", str(script), *keep, *DESK]) == 0
-    assert capsys.readouterr().out == "This needs your approval: refund_order.\nIt is done.\n"
+    first = capsys.readouterr()
+    (asked,) = re.findall(r"\b[0-9a-f]{32}\b", first.err)
+    assert main(["ask", "--approve", asked, "--session", "s", "--script", str(script), *keep, *DESK]) == 0
+    assert (first.out, capsys.readouterr().out) == ("This needs your approval: refund_order.\n", "It is done.\n")
     return keep
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from local.trajectory import ToolStep, assert_trajectory
 from tests.fakes import use
-from tests.shown.transcripts import play, shown
+from tests.shown.transcripts import ids, play, shown, with_ids
 
 pytestmark = pytest.mark.slow
 
@@ -35,13 +35,13 @@ def _used(file: Path, refund: str) -> None:
 
 def test_a_refund_waits_and_is_made_once_by_a_new_process(folder: Path) -> None:
     asking, copying, approving, again, denying = _DESK
-    play(asking)
+    known = ids(asking, play(asking))
     play(copying)
     assert _item(folder / "waiting.json")["status"]["S"] == "awaiting_approval"
-    play(approving, new_process=True)
+    play(with_ids(approving, known), new_process=True)
     _used(folder / "desk.json", "success")
-    play(again, new_process=True)  # shown without a tool use, and all that is printed is shown
-    play(denying)
+    play(with_ids(again, known), new_process=True)  # shown without a tool use, and all that is printed is shown
+    play(with_ids(denying, known))
     _used(folder / "waiting.json", "error")
     assert "no photo of the damage" in _item(folder / "waiting.json")["messages"]["S"]
 
@@ -49,8 +49,9 @@ def test_a_refund_waits_and_is_made_once_by_a_new_process(folder: Path) -> None:
 def test_the_refund_can_be_replayed_and_exported(folder: Path) -> None:
     asking, _, approving, *_ = _DESK
     replaying, exporting = shown("Run a turn again")
-    for each in (asking, approving, replaying):
-        play(each, new_process=each is approving)  # the records of the desk last as long as a process
+    known = ids(asking, play(asking))
+    play(with_ids(approving, known), new_process=True)  # the records of the desk last as long as a process
+    play(replaying)
     play(exporting)
     exported = json.loads((folder / "recorded.json").read_text(encoding="utf-8"))
     written = [json.loads(Path(f"docs/scripts/{name}.json").read_text()) for name in ("refund", "refund-decided")]

@@ -28,6 +28,7 @@ _CHANGING = {
     r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ": "2026-01-01T00:00:00Z",
     r"\bchat-[0-9a-f]{8}\b": "chat-00000000",
     r'"session_id": "[0-9a-f]{32}"': '"session_id": ""',
+    r"\b[0-9a-f]{32}\b": "0" * 32,
 }
 
 
@@ -62,6 +63,20 @@ def shown(heading: str) -> list[Shown]:
     blocks = re.findall(r"```console\n(.*?)```", section(heading), re.DOTALL)
     commands = "".join(blocks).replace("\\\n", "")
     return [Shown(*part.partition("\n")[::2]) for part in commands.removeprefix("$ ").split("\n$ ")]
+
+
+def ids(each: Shown, printed: str) -> dict[str, str]:
+    """The approval ids that are shown, and those that were printed in their places."""
+    found = (re.findall(r"\b[0-9a-f]{32}\b", text) for text in (each.output, printed))
+    return dict(zip(*found, strict=True))
+
+
+def with_ids(each: Shown, ids: Mapping[str, str]) -> Shown:
+    """The command as it is typed where these are the ids."""
+    command = each.command
+    for there, here in ids.items():
+        command = command.replace(there, here)
+    return Shown(command, each.output)
 
 
 def play(each: Shown, *, new_process: bool = False) -> str:

@@ -15,7 +15,14 @@ from aws_lambda_powertools.metrics import MetricUnit
 from agent.errors import AgentError, ModelThrottledError
 from agent.ports import ToolRecord
 
-_CLIENT_ERRORS = ("invalid_request", "not_found", "method_not_allowed", "payload_too_large", "session_busy")
+_CLIENT_ERRORS = (
+    "invalid_request",
+    "forbidden",
+    "not_found",
+    "method_not_allowed",
+    "payload_too_large",
+    "session_busy",
+)
 # an ARN's account and region, and the name of whoever called, are no business of a log reader; what was asked for is
 _ARN = re.compile(r"arn:[a-z-]+:([a-z0-9-]+):[a-z0-9-]*:(?:[0-9]*|aws):([^\s'\",]*)")
 _KEY_ID = re.compile(r"\bA[KS]IA[A-Z0-9]{16}\b")

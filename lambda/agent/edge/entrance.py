@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 
 from agent.deadline import Deadline
-from agent.edge.callers import new_session_id, session_key
+from agent.edge.callers import DIRECT, new_session_id, session_key
 from agent.edge.events import HttpRequest, seconds_left
 from agent.edge.requests import Approvals, chat_of
-from agent.errors import AgentError, InternalError, NotFoundError
+from agent.errors import AgentError, ForbiddenError, InternalError, NotFoundError
 from agent.ports import Listener
+from agent.sessions.approvals import DIRECT as BY_DIRECT
 from agent.sessions.approvals import Approval
 from agent.sessions.leases import Question
 from agent.sessions.sessions import Sessions
@@ -78,19 +79,25 @@ class Entrance(msgspec.Struct, frozen=True):
         )
         return _started(answer, request_id, call.listener)
 
+    def admit_approver(self, call: Call) -> None:
+        """Raises ForbiddenError for who may not decide; whoever may invoke the function itself may."""
+        approvers = self.running().settings.approvers
+        if call.request and approvers and call.caller not in approvers:
+            raise ForbiddenError
+
     def approve(self, said: Approvals, call: Call) -> dict[str, Any]:
         """The direct answer to decisions about tool uses that wait. Raises an AgentError where there is none."""
         app = self.running()
-        caller = call.caller if said.caller is None else said.caller
+        caller = call.caller if said.caller is None else DIRECT if said.caller == BY_DIRECT else said.caller
         # whoever may invoke the function itself may name any session
-        if call.request and caller != call.caller and call.caller not in app.settings.approvers:
+        if call.request and caller != call.caller and not app.settings.approvers:
             raise NotFoundError("Nothing in this session waits for approval.")
         answer = app.sessions.approve(
             Approval(
                 key=session_key(caller, said.session_id),
                 session_id=said.session_id,
                 caller=caller,
-                approver=call.caller,
+                approver=call.caller or BY_DIRECT,
                 verdicts=said.verdicts,
                 deadline=_deadline(call, app.settings),
                 listener=call.listener,

@@ -33,6 +33,7 @@ def respond(
             app.sessions.forget(key)
             return http_response(request, 204, None, origins)
         case _:
+            entrance.admit_approver(call)  # before anything is read
             answer = entrance.approve(approvals_of(body_of(request), found.session_id), call)
     return http_response(request, 200, answer, origins)
 

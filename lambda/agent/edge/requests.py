@@ -11,7 +11,7 @@ _MAX_QUESTION_CHARS = 100_000
 _MAX_APPROVALS = 1000  # the most tool uses that a step may hold
 _MAX_REASON_CHARS = 1000
 _APPROVALS_HINT = (
-    'Send {"approvals": {"<tool use id>": true}} or {"approved": false, "reason": "..."} for a tool use that waits.'
+    'Send {"approvals": {"<approval id>": true}} or {"approved": false, "reason": "..."} for a tool use that waits.'
 )
 _ID = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 HINT = 'Send {"question": "...", "session_id": "..."}; session_id is optional.'
@@ -26,7 +26,7 @@ class Chat(msgspec.Struct, frozen=True):
 
 
 class Approvals(msgspec.Struct, frozen=True):
-    """Checked decisions: tool use id -> approved, and why. `caller` is whose session it is, None for one's own."""
+    """Checked decisions: approval id -> approved, and why. `caller` is whose session it is, None for one's own."""
 
     session_id: str
     verdicts: dict[str, tuple[bool, str]]

@@ -10,6 +10,7 @@ from agent.errors import AgentError, MethodNotAllowedError
 
 STATUS = {
     "invalid_request": 400,
+    "forbidden": 403,
     "not_found": 404,
     "method_not_allowed": 405,
     "session_busy": 409,
@@ -22,10 +23,8 @@ STATUS = {
     "storage_unavailable": 503,
     "out_of_time": 504,
 }
-RETURNED = (
-    "invalid_request",
-    "payload_too_large",
-)  # to direct invocations, since no retry can mend them; others are raised
+# to direct invocations, since no retry can mend them; others are raised
+RETURNED = ("invalid_request", "payload_too_large", "not_found")
 
 
 def error_body(error: AgentError, request_id: str) -> dict[str, Any]:

@@ -1,14 +1,19 @@
 """What a caller gets of a turn: the direct answer, and its line in the listing of a session."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent.messages import Usage
-from agent.ports import StoredTurn
+from agent.messages import Usage, tool_uses
+from agent.ports import WAITING, StoredTurn
+from agent.sessions.approvals import EARLIER_VERSION, waiting_entries
+from agent.sessions.states import CLOSED
 from agent.turn.outcome import Outcome
+from agent.turn.repair import repair
 
 
-def direct_answer(session_id: str, held: StoredTurn, outcome: Outcome, expires_at: str) -> dict[str, Any]:
+def direct_answer(
+    session_id: str, held: StoredTurn, outcome: Outcome, waiting: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
     """The direct answer of README.md. `held.response` is what a turn that waited for approval had answered until then."""
     answer: dict[str, Any] = {
         "answer": outcome.answer,
@@ -23,12 +28,24 @@ def direct_answer(session_id: str, held: StoredTurn, outcome: Outcome, expires_a
             *({"name": r.name, "status": r.status, "milliseconds": r.milliseconds} for r in outcome.tool_records),
         ],
     }
-    if outcome.waiting:
-        answer["approvals"] = [
-            {"tool_use_id": call.tool_use_id, "tool": call.name, "input": call.input, "expires_at": expires_at}
-            for call in outcome.waiting
-        ]
-    return answer
+    return answer | ({"approvals": list(waiting)} if waiting else {})
+
+
+def present_answer(turn: StoredTurn) -> dict[str, Any] | None:
+    """The direct answer of a turn as it stands now: of one that waits with what is left to decide, of a closed one its end."""
+    if turn.response and turn.status == WAITING:
+        return {**turn.response, "approvals": waiting_entries(turn)}
+    return _closed(turn) if turn.response and turn.status == CLOSED else turn.response
+
+
+def _closed(turn: StoredTurn) -> dict[str, Any]:
+    answer = {name: value for name, value in (turn.response or {}).items() if name != "approvals"}
+    end = "It was not given: another question came." if turn.random else EARLIER_VERSION
+    last = repair(turn.messages, set(), closed=False, answered=False)[-1:]
+    # those that were approved already, too: none of the step was run
+    denied = [{"name": use["name"], "status": "error", "milliseconds": 0} for m in last for use in tool_uses(m)]
+    said = f"{answer.get('answer', '')} {end}".strip()
+    return {**answer, "answer": said, "stop_reason": "end_turn", "tool_uses": [*_tool_uses(answer), *denied]}
 
 
 def _tool_uses(response: Mapping[str, Any] | None) -> list[dict[str, Any]]:
@@ -37,18 +54,10 @@ def _tool_uses(response: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     return [use for use in readable if {"name", "status", "milliseconds"} <= use.keys()]
 
 
-def steps_and_usage(response: Mapping[str, Any] | None) -> tuple[int, Usage]:
-    """What a turn that waited for approval had used until then; zero for others, and where it can't be read."""
-    steps, usage = (response or {}).get("steps"), (response or {}).get("usage")
-    counts = {name: value for name, value in usage.items() if type(value) is int} if isinstance(usage, dict) else {}
-    known = {name: counts.get(name, 0) for name in Usage().as_dict()}
-    return steps if type(steps) is int else 0, Usage(**known)
-
-
 def listing(turn: StoredTurn) -> dict[str, Any]:
     """A turn in the answer of GET /sessions/{session_id}."""
-    response = turn.response or {}
-    return {
+    response = present_answer(turn) or {}
+    shown = {
         "turn": turn.turn,
         "question": turn.question,
         "answer": response.get("answer", ""),
@@ -57,3 +66,4 @@ def listing(turn: StoredTurn) -> dict[str, Any]:
         "tool_uses": response.get("tool_uses", []),
         "usage": {name: turn.usage.get(name, 0) for name in Usage().as_dict()},
     }
+    return shown | ({"approvals": response["approvals"]} if turn.status == WAITING and response else {})

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from agent.messages import Block, Message
 from agent.ports import StoredTurn
-from agent.sessions.states import STATES, is_expired, state_of
-from agent.turn.repair import repair
+from agent.sessions.approvals import OVERTAKEN
+from agent.sessions.states import CLOSED, STATES, is_expired, state_of
+from agent.turn.repair import INTERRUPTED, repair
 
 
 def completed(turns: Sequence[StoredTurn], pairs: int, now: float) -> list[StoredTurn]:
@@ -69,7 +70,8 @@ def model_history(turns: Sequence[StoredTurn], seen: set[str]) -> list[list[Mess
     """
     history: list[list[Message]] = []
     for turn in reversed(turns):
-        messages = repair(turn.messages, seen) if STATES[turn.status].is_sent else []
+        unanswered = OVERTAKEN if turn.status == CLOSED else INTERRUPTED
+        messages = repair(turn.messages, seen, unanswered=unanswered) if STATES[turn.status].is_sent else []
         if messages:
             history.append(messages)
     return history

@@ -4,32 +4,26 @@ A turn that crashed is taken over. What it had written down before a tool with s
 outcome, so that the model knows of them and nobody runs them again unasked.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from agent.deadline import Deadline
-from agent.errors import (
-    AgentError,
-    InvalidRequestError,
-    NotFoundError,
-    SessionBusyError,
-    StorageUnavailableError,
-)
+from agent.errors import AgentError, InvalidRequestError, SessionBusyError, StorageUnavailableError
 from agent.messages import NO_ANSWER, Message, assistant_text, has_reasoning, user_text
-from agent.ports import RUNNING, SHORTENED, WAITING, Decision, Journal, Listener, SessionStore, StoredTurn, seconds_left
+from agent.ports import RUNNING, SHORTENED, WAITING, Journal, Listener, SessionStore, StoredTurn, seconds_left
 from agent.sessions import history
-from agent.sessions.approvals import Approval, decisions_of, overtaken, utc, waiting_entries
-from agent.sessions.states import is_expired, state_of
+from agent.sessions.answers import present_answer
+from agent.sessions.approvals import utc
+from agent.sessions.states import CLOSED, state_of, with_closed
 from agent.turn.repair import repair
 
 _LEASE_BEYOND_DEADLINE = 5  # seconds: time to save, and clocks that differ
 _QUERY_IS_FRESH = (
     1  # seconds in which a turn must be reserved: later, numbers that were seen free may be taken and gone
 )
-_NOTHING_WAITS = "Nothing in this session waits for approval."
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -45,10 +39,14 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Reserved(msgspec.Struct, frozen=True):
-    """The turn that is ours to run, and the other turns of its session, the newest first."""
+    """The turn that is ours to run, and the other turns of its session, the newest first.
+
+    `overtaken` is the turn that waits for a yes while a question came instead; among the others it counts as closed already.
+    """
 
     turn: StoredTurn
     others: list[StoredTurn]
+    overtaken: StoredTurn | None = None
 
 
 class Leases(msgspec.Struct, frozen=True):
@@ -69,128 +67,123 @@ class Leases(msgspec.Struct, frozen=True):
         Raises SessionBusyError while another turn runs, InvalidRequestError for a request id that had another question.
         """
         lease_id = self.new_id()
-        tried: StoredTurn | None = None
+        tried: Reserved | None = None
         for _ in range(3):
             now, began = self.now(), question.deadline.left()
             try:
-                seen = self.store.load(question.key, self.pairs, now, question.deadline, whole=self.reads_whole)
+                seen = self.seen(question.key, question.deadline, now, whole=self.reads_whole)
             except AgentError:
-                self.free(tried, question.deadline)
+                self.give_back(tried, question.deadline)
                 raise
-            if tried and any(turn.lease_id == lease_id for turn in seen):  # an attempt whose answer was lost
-                return Reserved(tried, [turn for turn in seen if turn.lease_id != lease_id])
-            first = self._first_answer(seen, question, now)
+            if tried and any((turn.turn, turn.lease_id) == (tried.turn.turn, lease_id) for turn in seen):
+                return tried  # an attempt whose answer was lost
+            first = self._first_answer(seen, question, now, lease_id)
             if first:
                 return first
             admit()
-            newest = self._newest_open(seen, question, now)
-            turn = self._new_turn(question, lease_id, now, seen, newest)
-            if newest:
-                seen = [newest, *seen[1:]]
+            newest = self._newest_crashed(seen, question.deadline, now)
+            seen = with_closed([newest, *seen[1:]]) if newest else seen
+            crashed = newest if newest and state_of(newest, now).is_replaced else None
+            turn = self._new_turn(question, lease_id, now, seen, crashed)
+            waiting = next((each for each in seen if state_of(each, now).waits), None)
+            reserved = _reserved(turn, crashed, waiting, seen)
             if began - question.deadline.left() > _QUERY_IS_FRESH:
                 continue
             try:
-                replaced = newest if newest and newest.turn == turn.turn else None
-                self.store.reserve(turn, replaced, now, question.deadline)
+                self._take(reserved, waiting, crashed, now, question.deadline)
             except StorageUnavailableError:
-                tried = turn
+                tried = reserved
                 continue
-            return Reserved(turn, [other for other in seen if other.turn != turn.turn])
-        self.free(tried, question.deadline)
+            return reserved
+        self.give_back(tried, question.deadline)
         raise StorageUnavailableError(detail="no turn could be reserved in three attempts")
 
-    def for_approval(self, approval: Approval) -> Reserved | dict[str, Any]:
-        """The turn whose waiting tool uses are decided now, or its answer where some still wait or all was decided before.
+    def seen(self, key: str, deadline: Deadline, now: float, *, whole: bool) -> list[StoredTurn]:
+        """The turns of a session, newest first, those that wait no more marked as closed."""
+        return with_closed(self.store.load(key, self.pairs, now, deadline, whole=whole))
 
-        Raises NotFoundError where nothing waits, InvalidRequestError for a tool use that doesn't.
+    def lease_until(self, deadline: Deadline, now: float) -> int:
+        """The end (epoch milliseconds) of a lease that is taken at `now` (epoch seconds)."""
+        return round((now + max(deadline.left(), 0) + _LEASE_BEYOND_DEADLINE) * 1000)
+
+    def give_back(self, reserved: Reserved | None, deadline: Deadline) -> None:
+        """Deletes a turn that is ours, within the reserve after the deadline; what it has overtaken waits on.
+
+        Best effort: leases end by themselves.
         """
-        now = self.now()
-        seen = self.store.load(approval.key, self.pairs, now, approval.deadline)
-        _refuse_while_running(seen, now)
-        found = self._whole(seen[0], approval.deadline) if seen else None
-        if found is None or is_expired(found, now):
-            raise NotFoundError(_NOTHING_WAITS)
-        _refuse_while_running([found], now)
-        if found.status != WAITING:
-            decided = {name: found.decisions.get(name) for name in approval.verdicts}
-            if not all(one and one.approved == approval.verdicts[name][0] for name, one in decided.items()):
-                raise NotFoundError(_NOTHING_WAITS)
-            if found.status != RUNNING:
-                if found.response is None:
-                    raise NotFoundError(_NOTHING_WAITS)
-                return found.response
-        new = decisions_of(found, approval, now) if found.status == WAITING else {}
-        decisions = {**found.decisions, **new}
-        pending = [entry for entry in waiting_entries(found) if entry["tool_use_id"] not in decisions]
-        if pending and found.status == WAITING:
-            answer = {**(found.response or {}), "approvals": pending}
-            # a new lease, so that of two answers at once only one is taken
-            partly = replace(found, decisions=decisions, response=answer, lease_id=self.new_id())
-            self.store.reserve(partly, found, now, approval.deadline)
-            self._tell(approval, found, new)
-            return answer
-        ends = self._lease_until(approval.deadline, now)
-        messages = found.messages
-        if found.status == RUNNING:  # it crashed while they ran
-            messages = repair(messages, set(), closed=False, reasoning=True)
-        turn = replace(
-            found, status=RUNNING, messages=messages, decisions=decisions, lease_id=self.new_id(), lease_until=ends
-        )
+        if not reserved:
+            return
         try:
-            self.store.reserve(turn, found, now, approval.deadline)
-        except StorageUnavailableError:
-            standing = self.store.get(turn.key, turn.turn, approval.deadline)
-            if standing is None or standing.lease_id != turn.lease_id:
-                raise
-        self._tell(approval, found, new)
-        return Reserved(turn, [other for other in seen if other.turn != turn.turn])
-
-    def free(self, held: StoredTurn | None, deadline: Deadline) -> None:
-        """Deletes a turn that is ours, within the reserve after the deadline. Best effort: its lease ends by itself."""
-        try:
-            if held:
-                self.store.free(held, deadline.end())
+            self.store.free(reserved.turn, deadline.end().share(0.5))
         except AgentError as error:
-            self.journal.warning("a failed turn could not be freed", detail=error.detail or error.message)
+            self._warn(error)
+        self._end_lease(reserved.overtaken, deadline)
+
+    def close(self, reserved: Reserved, deadline: Deadline) -> None:
+        """Takes a turn that was overtaken out of what waits. Best effort: it is closed by what came after it."""
+        self._end_lease(reserved.overtaken and replace(reserved.overtaken, waiting=""), deadline)
+
+    def _end_lease(self, overtaken: StoredTurn | None, deadline: Deadline) -> None:
+        try:
+            if overtaken:
+                ends = deadline.end().share(0.5)
+                self.store.lease(replace(overtaken, lease_until=0), overtaken, self.now(), ends)
+        except AgentError as error:
+            self._warn(error)
+
+    def _warn(self, error: AgentError) -> None:
+        self.journal.warning("a turn could not be freed", detail=error.detail or error.message)
 
     def _whole(self, seen: StoredTurn, deadline: Deadline) -> StoredTurn:
         """A turn that was seen just now; an answer without it is more likely broken than true, and would lose the turn."""
         found = self.store.get(seen.key, seen.turn, deadline)
         if found is None:
             raise StorageUnavailableError(detail="a turn that was seen just now can't be read")
-        return found
+        return replace(found, status=CLOSED) if seen.status == CLOSED else found
 
-    def _first_answer(self, seen: Sequence[StoredTurn], question: Question, now: float) -> dict[str, Any] | None:
+    def _first_answer(
+        self, seen: Sequence[StoredTurn], question: Question, now: float, lease_id: str
+    ) -> dict[str, Any] | None:
         """What the same request was answered before. Raises SessionBusyError while another one, or the same, runs."""
-        waiting = [turn for turn in seen[:1] if state_of(turn, now).is_closed]
+        waiting = [turn for turn in seen if state_of(turn, now).waits]
         answered = waiting + history.completed(seen, self.pairs, now)
         same = next((turn for turn in answered if turn.request_id == question.request_id), None)
         first = self._whole(same, question.deadline) if same else None
         if first and not _is_same(question.text, first.question):
             raise InvalidRequestError("This request_id came before, with another question.")
-        if first and first.response:
-            return first.response
-        _refuse_while_running(seen, now)
-        return None
+        answer = present_answer(first) if first else None
+        if not answer:
+            refuse_while_running(seen, now, but=lease_id)
+        return answer
 
-    def _newest_open(self, seen: Sequence[StoredTurn], question: Question, now: float) -> StoredTurn | None:
-        """The newest turn, whole, if it crashed; one that waits for approval is closed, its tool uses denied."""
-        if not seen or not (state_of(seen[0], now).is_replaced or state_of(seen[0], now).is_closed):
+    def _newest_crashed(self, seen: Sequence[StoredTurn], deadline: Deadline, now: float) -> StoredTurn | None:
+        """The newest turn, whole, if it was seen crashed."""
+        if not seen or not state_of(seen[0], now).is_replaced:
             return None
-        newest = self._whole(seen[0], question.deadline)
-        _refuse_while_running([newest], now)  # it may have begun since it was seen
-        if not state_of(newest, now).is_closed:
-            return newest
-        closed = overtaken(newest, question.caller, now)
-        # a new lease, so that an approval at the same time finds it taken
-        closed = replace(closed, lease_id=self.new_id())
-        self.store.reserve(closed, newest, now, question.deadline)
-        return closed
+        newest = self._whole(seen[0], deadline)
+        refuse_while_running([newest], now)  # it may have begun since it was seen
+        return newest
+
+    def _take(
+        self,
+        reserved: Reserved,
+        waiting: StoredTurn | None,
+        crashed: StoredTurn | None,
+        now: float,
+        deadline: Deadline,
+    ) -> None:
+        """Lays the lease on what waits, so that no yes gets in beside the question, then on the turn of the question."""
+        if waiting and reserved.overtaken and waiting.lease_id != reserved.turn.lease_id:
+            self.store.lease(reserved.overtaken, waiting, now, deadline)
+        try:
+            self.store.reserve(reserved.turn, crashed, now, deadline)
+        except SessionBusyError:
+            self._end_lease(reserved.overtaken, deadline)
+            raise
 
     def _new_turn(
-        self, question: Question, lease_id: str, now: float, seen: Sequence[StoredTurn], newest: StoredTurn | None
+        self, question: Question, lease_id: str, now: float, seen: Sequence[StoredTurn], crashed: StoredTurn | None
     ) -> StoredTurn:
-        crashed = newest if newest and state_of(newest, now).is_replaced else None
         goes_on = crashed if crashed and _is_same_request(crashed, question) else None
         return StoredTurn(
             key=question.key,
@@ -201,26 +194,31 @@ class Leases(msgspec.Struct, frozen=True):
             messages=_carried_over(crashed, question, self.has_one_model) if crashed else None,
             created_at=utc(now),
             lease_id=lease_id,
-            lease_until=self._lease_until(question.deadline, now),
-            expires_at=int(now) + self.ttl_seconds,
+            lease_until=self.lease_until(question.deadline, now),
+            # while an item says that it waits, what closes it must be there
+            expires_at=max(
+                [int(now) + self.ttl_seconds, *(e.expires_at for e in seen if e.status in (WAITING, CLOSED))]
+            ),
             response=goes_on.response if goes_on else None,
             usage=goes_on.usage if goes_on else {},
+            random=crashed.random if crashed else "",
             decisions=crashed.decisions if crashed else {},
         )
 
-    def _lease_until(self, deadline: Deadline, now: float) -> int:
-        return round((now + max(deadline.left(), 0) + _LEASE_BEYOND_DEADLINE) * 1000)
 
-    def _tell(self, approval: Approval, found: StoredTurn, decisions: Mapping[str, Decision]) -> None:
-        tools = {entry["tool_use_id"]: str(entry.get("tool")) for entry in waiting_entries(found)}
-        for name, decision in decisions.items():
-            self.journal.approval(approval.session_id, name, tools[name], decision.approved, decision.by)
-
-
-def _refuse_while_running(seen: Sequence[StoredTurn], now: float) -> None:
+def refuse_while_running(seen: Sequence[StoredTurn], now: float, *, but: str | None = None) -> None:
+    """Raises SessionBusyError where a lease holds, `but` the one of that id."""
     for turn in seen:
-        if state_of(turn, now).holds:
+        if state_of(turn, now).holds and turn.lease_id != but:
             raise SessionBusyError(retry_after=seconds_left(turn.lease_until, now))
+
+
+def _reserved(
+    turn: StoredTurn, crashed: StoredTurn | None, waiting: StoredTurn | None, seen: Sequence[StoredTurn]
+) -> Reserved:
+    overtaken = waiting and replace(waiting, lease_id=turn.lease_id, lease_until=turn.lease_until)
+    others = [replace(overtaken, status=CLOSED) if overtaken and each is waiting else each for each in seen]
+    return Reserved(turn, [each for each in others if each.turn != turn.turn], overtaken)
 
 
 def _is_same_request(turn: StoredTurn, question: Question) -> bool:

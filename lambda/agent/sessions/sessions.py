@@ -1,7 +1,6 @@
 """A session's turns: reserved, run, saved and trimmed. What was paid for reaches the caller, even where it can't be saved."""
 
 import json
-import math
 import time
 from collections.abc import Callable, Sequence
 from logging import Logger
@@ -11,14 +10,23 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.deadline import Deadline
-from agent.errors import AgentError, ModelThrottledError, NotFoundError, OutOfTimeError
-from agent.messages import Message, Usage, user_text
-from agent.ports import BLOCKED, DONE, WAITING, Journal, Meter, Model, SessionStore, StoredTurn, ToolCall
-from agent.sessions import history
-from agent.sessions.answers import direct_answer, listing, steps_and_usage
-from agent.sessions.approvals import Approval, utc
+from agent.errors import AgentError, NotFoundError, OutOfTimeError
+from agent.messages import Message, user_text
+from agent.ports import BLOCKED, DONE, WAITING, Journal, Model, SessionStore, StoredTurn, ToolCall
+from agent.sessions import history, verdicts
+from agent.sessions.answers import direct_answer, listing
+from agent.sessions.approvals import (
+    Approval,
+    beginning_to_wait,
+    decided_calls,
+    entries_of,
+    refusal,
+    steps_and_usage,
+    utc,
+)
 from agent.sessions.leases import Leases, Question, Reserved
-from agent.sessions.states import state_of
+from agent.sessions.states import CLOSED, state_of
+from agent.sessions.tokens import DailyTokens
 from agent.tooling.tool import ToolContext
 from agent.tooling.toolbox import Toolbox
 from agent.turn.fallback import Fallback, is_named
@@ -27,19 +35,18 @@ from agent.turn.outcome import Outcome
 from agent.turn.repair import repair
 
 # Parts of the time that is left, the reserve included, so that each thing that hangs leaves some to those after it.
-_TO_COUNT, _TO_SAVE = 0.25, 0.75
+_TO_SAVE = 0.75
 _READING = 6.0  # seconds in which attempts to read a session for a person may begin
 _LISTED_BYTES = 2_500_000  # of a listing; Lambda answers at most 6 MB, and writes each quote of a body with a backslash
 _TRIMMED_AT_ONCE = 25  # items, DynamoDB's bound of a batch
 _CONTEXT = "context_tokens"  # in a stored usage: of the turn's last model call, its answer included
 _TOKENS_PER_CHARACTER = 0.5  # where no turn tells: more than English takes, less than Japanese
-_USED_UP = "Your tokens of today are used up. They are counted anew from midnight UTC."
 
 
 class Sessions(msgspec.Struct, frozen=True):
     """Questions to the agent, and what is kept of them. `pairs` is N, `ttl_seconds` how long a turn is kept.
 
-    `models` are tried in their order. With a `meter`, a caller gets `daily_tokens` a day (UTC).
+    `models` are tried in their order.
     """
 
     models: Sequence[Model]
@@ -53,8 +60,7 @@ class Sessions(msgspec.Struct, frozen=True):
     ttl_seconds: int
     new_id: Callable[[], str]
     approval_seconds: int = 24 * 60 * 60
-    meter: Meter | None = None
-    daily_tokens: int = 0
+    tokens: DailyTokens = DailyTokens()
     history_tokens: int | None = None
     now: Callable[[], float] = time.time
 
@@ -70,9 +76,8 @@ class Sessions(msgspec.Struct, frozen=True):
 
         def admit() -> None:
             nonlocal left
-            left = self._tokens_left(question)
-            if left is not None and left <= 0:
-                raise ModelThrottledError(_USED_UP)
+            left = self.tokens.left(question.caller, self.now(), question.deadline)
+            self.tokens.admit(left, self.now())
 
         reserved = self._leases().for_question(question, admit)
         return reserved if isinstance(reserved, dict) else self._run(question, reserved, began, left)
@@ -82,8 +87,9 @@ class Sessions(msgspec.Struct, frozen=True):
         began = approval.deadline.left()
         if began <= 0:
             raise OutOfTimeError
-        left = self._tokens_left(approval)  # before anything is reserved, since reading it can fail
-        reserved = self._leases().for_approval(approval)
+        # before anything is reserved, since reading it can fail
+        left = self.tokens.left(approval.caller, self.now(), approval.deadline)
+        reserved = verdicts.reserve(self._leases(), approval)
         if isinstance(reserved, dict):
             return reserved
         turn, where = reserved.turn, (approval.key, approval.session_id)
@@ -95,7 +101,7 @@ class Sessions(msgspec.Struct, frozen=True):
     def read(self, key: str) -> list[dict[str, Any]]:
         """The turns that are kept, oldest first. Raises NotFoundError where there are none."""
         now = self.now()
-        turns = self.store.load(key, self.pairs, now, Deadline.after(_READING), whole=True)
+        turns = self._leases().seen(key, Deadline.after(_READING), now, whole=True)
         shown = [turn for turn in turns if state_of(turn, now).is_shown]
         listed, size = [], 0
         for turn in shown[: max(self.pairs, 1)]:
@@ -124,10 +130,6 @@ class Sessions(msgspec.Struct, frozen=True):
             has_one_model=len(self.models) == 1,
         )
 
-    def _tokens_left(self, asked: Question | Approval) -> int | None:
-        used = self.meter.used(asked.caller, self.now(), asked.deadline) if self.meter else 0
-        return self.daily_tokens - used if self.meter else None
-
     def _run(self, question: Question, reserved: Reserved, began: float, left: int | None) -> dict[str, Any]:
         held = reserved.turn
         if question.listener:
@@ -138,12 +140,14 @@ class Sessions(msgspec.Struct, frozen=True):
         try:
             outcome = turn.run()
         except BaseException:
-            self._give_up(held, turn)
+            self._give_up(reserved, turn)
             raise
         finally:
-            self._count(question, turn.usage.total - used_before)
-        answer = direct_answer(question.session_id, held, outcome, utc(self.now() + self.approval_seconds))
-        if not self._saved(held, outcome, answer, turn.context_tokens, question.deadline):
+            used, ends = turn.usage.total - used_before, question.deadline.end()
+            self.tokens.count(question.caller, used, self.now(), ends, self.journal)
+        ended = self._ended(question, held, outcome, turn.context_tokens)
+        answer = ended.response or {}
+        if not self._saved(reserved, ended, outcome, question.deadline):
             answer["saved"] = False
             if answer.pop("approvals", None):  # nothing can be approved of what isn't kept
                 answer["answer"] = f"{answer['answer']} It could not be kept for that: please ask again."
@@ -155,13 +159,17 @@ class Sessions(msgspec.Struct, frozen=True):
 
     def _turn(self, question: Question, completed: Sequence[StoredTurn], held: StoredTurn, left: int | None) -> Turn:
         ids: set[str] = set()
-        earlier = self._fitted(history.model_history(completed, ids), completed)
-        # tool uses that are still unanswered are those that waited for a person
+        # tool uses that are still unanswered are those that waited for a person; they keep their ids, whatever stands before
         messages = repair(held.messages, ids, closed=False, reasoning=True, answered=False)
+        earlier = self._fitted(history.model_history(completed, ids), completed)
         steps, usage = steps_and_usage(held.response)
+        decided = decided_calls(held, messages, steps)
 
         def context(call: ToolCall, ends: Deadline) -> ToolContext:
-            return ToolContext(question.session_id, question.caller, call.tool_use_id, ends, self.logger)
+            approver = decided[call.tool_use_id].by if call.tool_use_id in decided else ""
+            return ToolContext(
+                question.session_id, question.caller, call.tool_use_id, ends, self.logger, approver=approver
+            )
 
         def write_down(messages: Sequence[Message]) -> None:
             self.store.save(replace(held, messages=list(messages)), question.deadline)
@@ -176,23 +184,17 @@ class Sessions(msgspec.Struct, frozen=True):
             history=earlier,
             messages=messages or [user_text(question.text)],
             seen_ids=ids,
-            limits=self._limits(left, usage),
+            limits=self.tokens.bound(self.limits, left, usage),
             deadline=question.deadline,
             make_context=context,
             before_side_effects=write_down,
             after_tool_use=lambda record: self.journal.tool_use(question.session_id, record),
-            decisions=held.decisions,
+            decisions={name: refusal(decision) for name, decision in decided.items()},
             listener=question.listener,
             model_id=answered_by,
             steps=steps,
             usage=usage,
         )
-
-    def _limits(self, left: int | None, used: Usage) -> Limits:
-        """The limits of a turn that has used so much already; one model call is left to what was approved."""
-        if left is None or (self.limits.turn_token_limit or math.inf) <= used.total + max(left, 1):
-            return self.limits
-        return Limits(self.limits.max_steps, used.total + max(left, 1), is_of_the_day=True)
 
     def _fitted(self, earlier: list[list[Message]], completed: Sequence[StoredTurn]) -> list[list[Message]]:
         """The history within HISTORY_TOKENS, by what the newest turn cost with all that was sent along."""
@@ -202,44 +204,50 @@ class Sessions(msgspec.Struct, frozen=True):
         cost = next((turn.usage.get(_CONTEXT, 0) for turn in completed), 0)
         return history.fitted(earlier, self.history_tokens, cost / sent if cost > 0 else _TOKENS_PER_CHARACTER)
 
-    def _give_up(self, held: StoredTurn, turn: Turn) -> None:
+    def _give_up(self, reserved: Reserved, turn: Turn) -> None:
         """Frees the session after a failed turn; what tools have changed outside stays written down."""
+        held = reserved.turn
         if not (self.toolbox.changes_made(turn.tool_records) or held.messages):
-            self._leases().free(held, turn.deadline)
+            self._leases().give_back(reserved, turn.deadline)
             return
         try:
-            self.store.save(replace(held, messages=turn.messages, lease_until=0), turn.deadline.end())
+            self.store.save(replace(held, messages=turn.messages, lease_until=0), turn.deadline.end().share(_TO_SAVE))
         except AgentError as error:  # the lease ends by itself
             self._warn("a failed turn could not be freed", error)
+        self._leases().close(reserved, turn.deadline)
 
-    def _count(self, question: Question, tokens: int) -> None:
-        try:
-            if self.meter and tokens:
-                self.meter.add(question.caller, tokens, self.now(), question.deadline.end().share(_TO_COUNT))
-        except AgentError as error:
-            self._warn("tokens could not be counted", error)
-
-    def _saved(
-        self, held: StoredTurn, outcome: Outcome, answer: dict[str, Any], context_tokens: int, deadline: Deadline
-    ) -> bool:
-        """Whether the turn is kept as it should be. Where it can't, the session is freed, unless tools changed something."""
-        done = replace(
-            held,
+    def _ended(self, question: Question, held: StoredTurn, outcome: Outcome, context_tokens: int) -> StoredTurn:
+        """The turn as it is to be saved, with its answer."""
+        ended, entries = held, list[dict[str, Any]]()
+        if outcome.waiting:
+            ended = beginning_to_wait(held, question.caller, self.new_id(), self.now(), self.approval_seconds)
+            entries = entries_of(outcome, ended.random, utc(self.now() + self.approval_seconds))
+        return replace(
+            ended,
             status=WAITING if outcome.waiting else BLOCKED if outcome.blocked else DONE,
             messages=outcome.messages,
-            response=answer,
+            response=direct_answer(question.session_id, held, outcome, entries),
             usage=outcome.usage.as_dict() | ({_CONTEXT: context_tokens} if self.history_tokens is not None else {}),
         )
+
+    def _saved(self, reserved: Reserved, ended: StoredTurn, outcome: Outcome, deadline: Deadline) -> bool:
+        """Whether the turn is kept as it should be. Where it can't, the session is freed, unless tools changed something."""
+        leases, held, ends = self._leases(), reserved.turn, deadline.end().share(_TO_SAVE)
         try:
             if self.pairs or outcome.waiting:
-                self.store.save(done, deadline.end().share(_TO_SAVE))
+                self.store.save(ended, ends)
             else:
-                self.store.free(held, deadline.end().share(_TO_SAVE))
+                # while nothing is kept of what closes them, those that waited must be gone first
+                for closed in (other for other in reserved.others if other.status == CLOSED):
+                    self.store.free(closed, ends)
+                self.store.free(held, ends)
         except AgentError as error:
             self._warn("the answer could not be saved", error)
             if not (self.toolbox.changes_made(outcome.tool_records) or held.messages):
-                self._leases().free(held, deadline)
+                leases.give_back(reserved, deadline)
             return False
+        if self.pairs or outcome.waiting:
+            leases.close(reserved, deadline)
         return True
 
     def _trim(

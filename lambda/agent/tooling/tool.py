@@ -29,6 +29,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     """What a tool may know of the turn it runs in: annotate a parameter with it; the model never sees that one.
 
     `caller` is blank for direct invocations, `anonymous` over HTTP without an authorizer, else the hash of the caller.
+    `approver` is who said yes to this very call, likewise a hash or `anonymous`, `direct` for a direct invocation, and blank
+    where nobody was asked.
     `deadline` is the tool use's own: its time-out, or the turn's end where that comes first. `secrets` are those that the .toml
     of the tool's module names.
     """
@@ -39,6 +41,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     deadline: Deadline
     logger: Logger
     secrets: Mapping[str, str] = {}
+    approver: str = ""
 
 
 @dataclass(frozen=True, eq=False)

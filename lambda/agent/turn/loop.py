@@ -25,7 +25,7 @@ from agent.messages import (
     visible_text,
     with_sentence,
 )
-from agent.ports import Decision, Listener, Model, ModelReply, ModelRequest, ToolCall, ToolRecord
+from agent.ports import Listener, Model, ModelReply, ModelRequest, ToolCall, ToolRecord
 from agent.tooling.tool import ToolContext
 from agent.tooling.toolbox import Toolbox
 from agent.turn.end_notes import BLOCKING, ending, joined
@@ -68,7 +68,7 @@ class Turn:
     make_context: Callable[[ToolCall, Deadline], ToolContext]
     before_side_effects: Callable[[Sequence[Message]], None]
     after_tool_use: Callable[[ToolRecord], None]
-    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    decisions: Mapping[str, str] = field(default_factory=dict)  # tool use id -> why a person let it not run, or blank
     listener: Listener | None = None
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -191,9 +191,9 @@ class Turn:
         waiting = {call.tool_use_id for call in self.toolbox.waiting(calls)}
         for call in calls:
             decision = self.decisions.get(call.tool_use_id)
-            if decision and not decision.approved:
-                refusals[call.tool_use_id] = f"Denied by a person. {decision.reason}".strip()
-            elif not decision and call.tool_use_id in waiting:
+            if decision:
+                refusals[call.tool_use_id] = decision
+            elif decision is None and call.tool_use_id in waiting:
                 refusals[call.tool_use_id] = (
                     "Not run: a call beside it was wrong, or together they are too long to be kept."
                 )

@@ -1,6 +1,7 @@
 """CALLER_DAILY_TOKENS: what a caller may use in a day, over HTTP and directly."""
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from agent.adapters.dynamodb.meter import DynamoDBMeter
 from agent.errors import ModelThrottledError, ModelUnavailableError, StorageUnavailableError
 from agent.sessions.sessions import Sessions
+from agent.sessions.tokens import DailyTokens
 from tests.agent.edge.desk import DAY, FAULTS, Desk, fail, mend
 from tests.agent.edge.gateway_events import error_code, http_api
 from tests.agent.edge.test_edge_callers import jwt
@@ -46,7 +48,8 @@ def test_a_caller_whose_tokens_are_used_up_is_told_so_and_nothing_is_stored(whol
     message = json.loads(response["body"])["error"]["message"]
     assert message != ModelThrottledError.default
     assert "today" in message
-    assert "retry-after" in response["headers"]
+    until_midnight = DAY - time.time() % DAY
+    assert abs(int(response["headers"]["retry-after"]) - until_midnight) % DAY < 60
     assert whole.dynamodb.scan(TableName=TABLE)["Items"] == before
     assert len(whole.requests) == 1
     other = http_api(body={"question": "hi", "session_id": session}, **jwt(unique("bob")))
@@ -85,7 +88,7 @@ class Metered:
 
     def sessions(self, *replies: Any) -> Sessions:
         meter = DynamoDBMeter(self.desk.client, TABLE)
-        return replace(self.desk.sessions(*replies), meter=meter, daily_tokens=LIMIT)
+        return replace(self.desk.sessions(*replies), tokens=DailyTokens(meter, LIMIT))
 
     def ask(self, *replies: Any, request: str = "", text: str = "hi") -> dict[str, Any]:
         question = replace(self.desk.question(text, request), caller=self.desk.key)
@@ -107,6 +110,17 @@ def test_the_next_day_begins_anew(metered: Metered) -> None:
         metered.ask()
     metered.desk.clock.advance(DAY)
     assert metered.ask(reply("two"))["turn"] == 2
+
+
+@pytest.mark.parametrize(("seconds", "after"), [(0, DAY), (0.5, DAY), (1, DAY - 1), (DAY - 0.5, 1)])
+def test_who_has_used_all_is_told_to_come_again_at_midnight(metered: Metered, seconds: float, after: int) -> None:
+    metered.desk.clock.now = 20_000.0 * DAY + seconds
+    metered.ask(reply("one", tokens=LIMIT))
+    with pytest.raises(ModelThrottledError) as caught:
+        metered.ask()
+    assert caught.value.retry_after == after
+    metered.desk.clock.advance(after)
+    assert metered.ask(reply("two"))["answer"] == "two"
 
 
 def test_a_repeated_request_gets_its_answer_though_the_tokens_are_used_up(metered: Metered) -> None:

@@ -15,6 +15,7 @@ from agent.errors import (
     StorageUnavailableError,
 )
 from agent.ports import DONE
+from agent.sessions.tokens import DailyTokens
 from tests.agent.edge.desk import FAULTS, Desk, every_fault, fail, mend, refused
 from tests.agent.edge.whole_function import TABLE
 from tests.fakes import reply
@@ -145,7 +146,7 @@ def test_a_save_that_hangs_does_not_outlive_the_function(
 
     sessions = desk.sessions(late)
     if tokens:
-        sessions = replace(sessions, meter=DynamoDBMeter(desk.client, TABLE), daily_tokens=tokens)
+        sessions = replace(sessions, tokens=DailyTokens(DynamoDBMeter(desk.client, TABLE), tokens))
     answer = sessions.ask(question)
     assert (answer["answer"], answer["saved"]) == ("precious", False)
     assert desk.clock() <= question.deadline.end().at
@@ -164,7 +165,7 @@ def test_counting_that_hangs_leaves_time_to_save(desk: Desk) -> None:
         desk.clock.advance(deadline.left() + 1)
         return reply("precious", tokens=1)
 
-    sessions = replace(desk.sessions(late), meter=Hanging(), daily_tokens=100)
+    sessions = replace(desk.sessions(late), tokens=DailyTokens(Hanging(), 100))
     assert "saved" not in sessions.ask(desk.question())
     assert desk.statuses() == [DONE]
 

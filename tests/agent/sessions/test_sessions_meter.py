@@ -9,6 +9,7 @@ from agent.deadline import Deadline
 from agent.errors import StorageUnavailableError
 from agent.sessions.leases import Question
 from agent.sessions.sessions import Sessions
+from agent.sessions.tokens import DailyTokens
 from agent.tooling.toolbox import Toolbox, ToolLimits
 from agent.turn.loop import Limits
 from tests.fakes import FakeJournal, FakeModel, FakeStore, reply
@@ -43,8 +44,7 @@ def _ask(store: FakeStore, meter: _Meter) -> str:
         pairs=10,
         ttl_seconds=1000,
         new_id=lambda: f"lease {next(leases)}",
-        meter=meter,
-        daily_tokens=100,
+        tokens=DailyTokens(meter, 100),
     )
     return str(sessions.ask(Question("s", "s", "r", "", "hi", Deadline.after(60)))["answer"])
 

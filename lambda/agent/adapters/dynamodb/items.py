@@ -1,6 +1,5 @@
 """Turns as DynamoDB items and back. Reading trusts nothing."""
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +8,7 @@ from msgspec.structs import asdict, replace
 from agent.adapters.dynamodb.codec import dump, dump_messages, load, load_messages
 from agent.adapters.dynamodb.fitting import fitting, without_known
 from agent.messages import NO_ANSWER, visible_text
-from agent.ports import RUNNING, Decision, StoredTurn
+from agent.ports import RUNNING, WAITING, Decision, StoredTurn
 from agent.turn.repair import repair
 
 
@@ -29,8 +28,11 @@ def to_item(turn: StoredTurn) -> dict[str, dict[str, str]]:
     if turn.response is not None:
         texts["response"] = dump(without_known(turn.response, turn))
         texts["usage"] = dump(turn.usage)
-    if turn.decisions:
-        texts["approvals"] = dump({name: asdict(decision) for name, decision in turn.decisions.items()})
+    if turn.waiting:
+        texts |= {"waiting": turn.waiting, "waiting_since": turn.waiting_since}
+    if turn.random:
+        decisions = {name: asdict(decision) for name, decision in turn.decisions.items()}
+        texts["approvals"] = dump({"random": turn.random, "decisions": decisions})
     numbers = {"turn": turn.turn, "lease_until": turn.lease_until, "expires_at": turn.expires_at}
     return {
         **{name: {"S": text} for name, text in texts.items()},
@@ -38,7 +40,8 @@ def to_item(turn: StoredTurn) -> dict[str, dict[str, str]]:
     }
 
 
-_WRITTEN_ONCE = ("request_id", "question", "created_at", "lease_id", "expires_at")
+_WRITTEN_ONCE = ("request_id", "question", "created_at", "lease_id")
+_ENDS_KNOWN = {RUNNING: ("expires_at",), WAITING: ()}  # by status, of lease and item; any other leaves both
 
 
 def to_update(turn: StoredTurn) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -46,8 +49,7 @@ def to_update(turn: StoredTurn) -> tuple[dict[str, Any], dict[str, Any]]:
     item = to_item(turn)
     key = {name: item.pop(name) for name in ("session_id", "turn")}
     unchanged: tuple[str, ...] = _WRITTEN_ONCE if item["question"]["S"] == turn.question else ()
-    if turn.status != RUNNING:
-        unchanged += ("lease_until",)
+    unchanged += _ENDS_KNOWN.get(turn.status, ("lease_until", "expires_at"))
     return key, {name: value for name, value in item.items() if name not in unchanged}
 
 
@@ -56,6 +58,7 @@ def from_item(item: dict[str, Any]) -> StoredTurn:
     response = load(_text(item, "response"))
     usage = load(_text(item, "usage"))
     messages = load_messages(_text(item, "messages"))
+    random, decisions = _approvals(load(_text(item, "approvals")))
     turn = StoredTurn(
         key=_text(item, "session_id"),
         turn=_number(item, "turn"),
@@ -68,37 +71,30 @@ def from_item(item: dict[str, Any]) -> StoredTurn:
         lease_id=_text(item, "lease_id"),
         lease_until=_number(item, "lease_until"),
         expires_at=_number(item, "expires_at"),
-        decisions=_decisions(load(_text(item, "approvals"))),
+        waiting=_text(item, "waiting"),
+        waiting_since=_text(item, "waiting_since"),
+        random=random,
+        decisions=decisions,
     )
     return replace(turn, response=_with_known(response, turn)) if isinstance(response, dict) else turn
 
 
-def _decisions(value: object) -> dict[str, Decision]:
-    decisions = {}
-    for name, each in value.items() if isinstance(value, dict) else ():
+def _approvals(value: object) -> tuple[str, dict[str, Decision]]:
+    """The random value and the decisions; neither where an earlier version wrote them, of tool use ids."""
+    if not isinstance(value, dict) or not isinstance(value.get("random"), str):
+        return "", {}
+    found, decisions = value.get("decisions"), {}
+    for name, each in found.items() if isinstance(found, dict) else ():
         if isinstance(each, dict):
             texts = {field: str(each.get(field, "")) for field in ("reason", "by", "at")}
             decisions[name] = Decision(approved=each.get("approved") is True, **texts)
-    return decisions
+    return value["random"], decisions
 
 
 def _with_known(response: dict[str, Any], turn: StoredTurn) -> dict[str, Any]:
     found = [] if "answer" in response else repair(turn.messages, set())
     known = {"answer": visible_text(found[-1]) if found else NO_ANSWER, "turn": turn.turn, "usage": turn.usage}
-    entries = response.get("approvals")
-    if turn.messages and isinstance(entries, list):  # what is shown is what would run
-        inputs = {use.get("toolUseId"): use.get("input") for use in _tool_uses(list(turn.messages))}
-        readable = [each for each in entries if isinstance(each, dict) and isinstance(each.get("tool_use_id"), str)]
-        response = {**response, "approvals": [{**e, "input": inputs.get(e["tool_use_id"], {})} for e in readable]}
     return {**known, **response}
-
-
-def _tool_uses(messages: list[Any]) -> Iterator[dict[str, Any]]:
-    for message in messages:
-        content = message.get("content") if isinstance(message, dict) else None
-        for block in content if isinstance(content, list) else []:
-            if isinstance(block, dict) and isinstance(block.get("toolUse"), dict):
-                yield block["toolUse"]
 
 
 def _text(item: dict[str, Any], name: str) -> str:

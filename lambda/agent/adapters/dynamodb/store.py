@@ -20,7 +20,7 @@ _SURPLUS = 25  # items beyond the wanted ones that one query reads, so that they
 _NO_TURN_OF_OURS = (
     10**15
 )  # a number that only a hand can have written; counting on from it would leave DynamoDB's range
-_FOR_THE_MODEL = "turn,#s,request_id,messages,lease_id,lease_until,expires_at"
+_FOR_THE_MODEL = "turn,#s,request_id,messages,lease_id,lease_until,expires_at,approvals,waiting"
 _RESERVED_WORDS = ("status", "response", "usage")  # of DynamoDB, among the names of our attributes
 _HELD = "lease_id = :lease"
 
@@ -60,25 +60,16 @@ class DynamoDBStore:
 
     def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float, deadline: Deadline) -> None:
         """One attempt: if its answer is lost, StorageUnavailableError, and reading tells who holds the turn."""
-        if replacing is None:
-            condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(turn)"}
-        else:
-            # what is no text was read as a blank one
-            held = _HELD if replacing.lease_id else f"{_HELD} OR NOT attribute_type(lease_id, :text)"
-            values = {":status": {"S": replacing.status}, ":lease": {"S": replacing.lease_id}}
-            condition = {
-                "ConditionExpression": f"#status = :status AND ({held})",
-                "ExpressionAttributeNames": {"#status": "status"},
-                "ExpressionAttributeValues": values if replacing.lease_id else {**values, ":text": {"S": "S"}},
-            }
-        put = {"Item": to_item(turn), "ReturnValuesOnConditionCheckFailure": "ALL_OLD", **condition}
-        try:
-            self._call("PutItem", put, deadline)
-        except CallError as error:
-            if isinstance(error, ServiceError) and error.code == _CONDITION:
-                standing = from_item(error.answer.get("Item") or {})
-                raise SessionBusyError(retry_after=seconds_left(standing.lease_until, now)) from error
-            raise translated(error) from error
+        condition = _as_seen(replacing) if replacing else {"ConditionExpression": "attribute_not_exists(turn)"}
+        self._take("PutItem", {"Item": to_item(turn), **condition}, now, deadline)
+
+    def lease(self, turn: StoredTurn, seen: StoredTurn, now: float, deadline: Deadline) -> None:
+        """One attempt, like `reserve`; nothing else of the item is touched."""
+        update = {"Key": _key(turn.key, turn.turn), **_as_seen(seen)}
+        update["ExpressionAttributeValues"] |= {":id": {"S": turn.lease_id}, ":until": {"N": str(turn.lease_until)}}
+        remove = "" if turn.waiting else " REMOVE waiting, waiting_since"
+        update["UpdateExpression"] = f"SET lease_id = :id, lease_until = :until{remove}"
+        self._take("UpdateItem", update, now, deadline)
 
     def save(self, turn: StoredTurn, deadline: Deadline) -> None:
         """Sends the same update again after an unclear failure, which changes nothing if it had been made."""
@@ -108,9 +99,17 @@ class DynamoDBStore:
                 raise ours from error
 
     def free(self, turn: StoredTurn, deadline: Deadline) -> None:
-        """Deletes on condition; that it is gone, or another's, is as good."""
-        condition = {"ConditionExpression": _HELD, "ExpressionAttributeValues": {":lease": {"S": turn.lease_id}}}
-        self._delete({"Key": _key(turn.key, turn.turn), **condition}, deadline)
+        """Deletes on condition."""
+        condition = {
+            "ConditionExpression": f"{_HELD} OR attribute_not_exists(turn)",
+            "ExpressionAttributeValues": {":lease": {"S": turn.lease_id}},
+        }
+        try:
+            self._call("DeleteItem", {"Key": _key(turn.key, turn.turn), **condition}, deadline)
+        except CallError as error:
+            if _is_refused(error):
+                raise LeaseLostError(detail="another request has taken the turn over") from error
+            raise translated(error) from error
 
     def trim(self, key: str, turns: Sequence[int], deadline: Deadline) -> None:
         """One call, without another attempt: what is left is deleted by the next turn."""
@@ -155,6 +154,15 @@ class DynamoDBStore:
             if not _is_refused(error):
                 raise translated(error) from error
 
+    def _take(self, operation: str, write: dict[str, Any], now: float, deadline: Deadline) -> None:
+        try:
+            self._call(operation, {**write, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}, deadline)
+        except CallError as error:
+            if isinstance(error, ServiceError) and error.code == _CONDITION:
+                standing = from_item(error.answer.get("Item") or {})
+                raise SessionBusyError(retry_after=seconds_left(standing.lease_until, now)) from error
+            raise translated(error) from error
+
     def _page(self, query: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
         return self._read("Query", query, deadline, "Items")
 
@@ -186,6 +194,18 @@ class DynamoDBStore:
 
 def _is_refused(error: CallError) -> bool:
     return isinstance(error, ServiceError) and error.code == _CONDITION
+
+
+def _as_seen(turn: StoredTurn) -> dict[str, Any]:
+    """The condition that the item of a turn is as it was seen."""
+    # what is no text was read as a blank one
+    held = _HELD if turn.lease_id else f"{_HELD} OR NOT attribute_type(lease_id, :text)"
+    values = {":status": {"S": turn.status}, ":lease": {"S": turn.lease_id}}
+    return {
+        "ConditionExpression": f"#status = :status AND ({held})",
+        "ExpressionAttributeNames": {"#status": "status"},
+        "ExpressionAttributeValues": values if turn.lease_id else {**values, ":text": {"S": "S"}},
+    }
 
 
 def _key(key: str, turn: int) -> dict[str, Any]:

@@ -102,8 +102,10 @@ def test_depth_is_no_limit_of_the_store(depth: int) -> None:
 
 
 def test_messages_are_one_attribute_and_numbers_are_whole() -> None:
-    item = to_item(replace(done_turn("k", 7), usage={"input_tokens": 3}))
-    assert set(item) == {each.name for each in fields(StoredTurn)} - {"key", "decisions"} | {"session_id"}
+    waiting = {"waiting": "direct", "waiting_since": "2027-01-15T08:00:00Z", "random": "5" * 32}
+    item = to_item(replace(done_turn("k", 7), usage={"input_tokens": 3}, **waiting))
+    names = {each.name for each in fields(StoredTurn)} - {"key", "random", "decisions"} | {"session_id", "approvals"}
+    assert set(item) == names
     kinds = {name: next(iter(value)) for name, value in item.items()}
     assert {name for name, kind in kinds.items() if kind == "N"} == {"turn", "lease_until", "expires_at"}
     assert set(kinds.values()) == {"S", "N"}

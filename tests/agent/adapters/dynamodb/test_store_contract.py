@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from agent.deadline import Deadline
 from agent.errors import LeaseLostError, SessionBusyError
 from agent.ports import BLOCKED, DONE, RUNNING, WAITING, SessionStore, StoredTurn
 from tests.agent.adapters.dynamodb.tables import (
@@ -19,10 +18,10 @@ from tests.agent.adapters.dynamodb.tables import (
     store_over,
     store_turn,
 )
-from tests.fakes import FakeStore
+from tests.fakes import FakeClock, FakeStore
 
 _serial = itertools.count(1)
-SOON = Deadline.after(60)
+SOON = FakeClock().deadline(60)  # a clock that stands still
 
 
 @pytest.fixture(scope="module")
@@ -192,11 +191,51 @@ def test_saving_twice_is_saving_once(store: SessionStore, key: str) -> None:
 
 def test_freeing_deletes_only_what_is_held(store: SessionStore, key: str) -> None:
     store.reserve(running_turn(key, lease="another"), None, NOW, SOON)
-    store.free(running_turn(key, lease="mine"), SOON)
+    with pytest.raises(LeaseLostError):
+        store.free(running_turn(key, lease="mine"), SOON)
     assert len(store.load(key, 1, NOW, SOON)) == 1
     store.free(running_turn(key, lease="another"), SOON)
     assert store.load(key, 1, NOW, SOON) == []
     store.free(running_turn(key, lease="another"), SOON)
+
+
+def waits(store: SessionStore, key: str) -> StoredTurn:
+    """A turn that waits, as the store has it."""
+    turn = replace(done_turn(key, 1), status=WAITING, random="5" * 32, waiting="direct", waiting_since="2027")
+    store_turn(store, replace(turn, lease_until=0))
+    found = store.get(key, 1, SOON)
+    assert found
+    return found
+
+
+def test_a_lease_is_laid_on_a_turn_and_taken_off_and_nothing_else_is_changed(store: SessionStore, key: str) -> None:
+    seen = waits(store, key)
+    assert (seen.status, seen.waiting, seen.random, seen.lease_until) == (WAITING, "direct", "5" * 32, 0)
+    held = replace(seen, lease_id="theirs", lease_until=round((NOW + 9) * 1000))
+    store.lease(held, seen, NOW, SOON)
+    assert store.get(key, 1, SOON) == held
+    store.lease(replace(held, lease_until=0), held, NOW, SOON)
+    assert store.get(key, 1, SOON) == replace(held, lease_until=0)
+    store.lease(replace(held, waiting=""), held, NOW, SOON)
+    assert store.get(key, 1, SOON) == replace(held, waiting="", waiting_since="")
+
+
+@pytest.mark.parametrize("changes", [{"lease_id": "another"}, {"status": DONE}, {"turn": 9}])
+def test_a_lease_is_laid_on_nothing_but_what_was_seen(store: SessionStore, key: str, changes: dict[str, Any]) -> None:
+    seen = waits(store, key)
+    held = replace(seen, lease_id="theirs", lease_until=round((NOW + 9) * 1000))
+    store.lease(held, seen, NOW, SOON)
+    with pytest.raises(SessionBusyError) as caught:
+        store.lease(replace(held, **changes), replace(held, **changes), NOW, SOON)
+    assert caught.value.retry_after == (1 if "turn" in changes else 9)
+    assert [turn.turn for turn in store.load(key, 10, NOW, SOON)] == [1]
+    assert store.get(key, 1, SOON) == held
+
+
+def test_what_waits_is_known_from_what_the_model_needs(store: SessionStore, key: str) -> None:
+    seen = waits(store, key)
+    (lean,) = store.load(key, 10, NOW, SOON)
+    assert (lean.random, lean.waiting, lean.lease_id) == (seen.random, seen.waiting, seen.lease_id)
 
 
 @pytest.mark.parametrize("count", [1, 2, 25])
