@@ -5,6 +5,7 @@ Thinking tags are held back, and so is white space that may be the end: what was
 """
 
 import hashlib
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -13,7 +14,9 @@ from typing import Any
 from agent.messages import clean_text
 from agent.ports import ToolCall, ToolRecord
 
-_OPENS, _CLOSES = "<thinking>", "</thinking>"
+# Nova's and, at the beginning of a text, those that adapters leave out
+_TAGS = ("<thinking>", "<think>", "<reasoning>")
+_TAG = re.compile("|".join(_TAGS))
 _LONGEST_HELD = 1_000  # characters; a model that writes nothing but blanks must not be searched again and again
 
 
@@ -75,7 +78,7 @@ class Telling:
         self._send("tool_result", told | {"milliseconds": record.milliseconds})
 
     def _forget(self) -> None:
-        self._held, self._hides, self._begins, self._gap = "", False, True, ""
+        self._held, self._hides, self._begins, self._gap = "", "", True, ""
         self._told, self._digest = 0, hashlib.sha256()
 
     def _tell(self, text: str) -> None:
@@ -90,28 +93,29 @@ class Telling:
         sure = ""
         while True:
             if self._hides:
-                _, closes, after = self._held.partition(_CLOSES)
+                _, closes, after = self._held.partition(self._hides)
                 if not closes:
-                    self._held = self._held[1 - len(_CLOSES) :]
+                    self._held = self._held[1 - len(self._hides) :]
                     return sure
-                self._held, self._hides, self._begins = after, False, True
-            before, opens, after = self._held.partition(_OPENS)
+                self._held, self._hides, self._begins = after, "", True
+            tag = _TAG.search(self._held)
+            before, after = (self._held[: tag.start()], self._held[tag.end() :]) if tag else (self._held, "")
             if self._begins:
                 before = before.lstrip()
             if self._begins and before:
                 before, self._gap, self._begins = self._gap + before, "", False
-            end = len(before.rstrip()) if opens else _sure_until(before)
+            end = len(before.rstrip()) if tag else _sure_until(before)
             end = end if len(before) - end < _LONGEST_HELD else len(before)
             sure = clean_text(sure + before[:end])
-            if not opens:
+            if not tag:
                 self._held = before[end:]
                 return sure
-            self._held, self._hides, self._gap = after, True, before[end:] or self._gap
+            self._held, self._hides, self._gap = after, tag[0].replace("<", "</"), before[end:] or self._gap
 
 
 def _sure_until(text: str) -> int:
     """Where the end of a text begins that more may change: white space, the beginning of a tag, half of a character."""
-    tag = text.rfind("<", 1 - len(_OPENS))
-    end = text[:tag] if tag >= 0 and _OPENS.startswith(text[tag:]) else text
+    begins = text.rfind("<", 1 - max(map(len, _TAGS)))
+    end = text[:begins] if begins >= 0 and any(tag.startswith(text[begins:]) for tag in _TAGS) else text
     end = end[:-1] if "\ud800" <= end[-1:] <= "\udbff" else end
     return len(end.rstrip())

@@ -138,3 +138,9 @@ def test_a_long_text_is_told_in_linear_time(piece: str) -> None:
 
     # ten times as much takes about ten times as long, not a hundred times
     assert seconds(100_000) < 40 * max(seconds(10_000), 0.01)
+
+
+@pytest.mark.parametrize("tag", ["think", "reasoning"])
+def test_what_other_models_think_is_not_told_either(tag: str) -> None:
+    heard = told(f"<{tag}>hm", f" hm</{tag}>", "\n\nYes.", said="Yes.")
+    assert heard.events == [("text", {"step": 1, "text": "Yes."})]

@@ -174,7 +174,7 @@ def _answer(response: AWSResponse, key: str) -> dict[str, Any]:
     body, kind = response.content, str(response.headers.get("Content-Type") or "")
     succeeded = 200 <= response.status_code < 300
     if succeeded and ("event-stream" in kind or body.lstrip().startswith(b"data:")):
-        return gather(body, key)
+        return gather([body], key)
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):

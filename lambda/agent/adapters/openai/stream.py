@@ -5,14 +5,18 @@ Fragments of a tool call belong together by its index; where servers leave that 
 """
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from agent.adapters.openai.errors import RefusedError, refusal
 from agent.adapters.openai.messages import READ, text_of
+from agent.ports import TextListener
 
 # Of parts of reasoning, what is written on from fragment to fragment; all else in them is told once.
 _WRITTEN = ("thinking", "text", "summary")
+_LONGEST_LINE = 8_000_000  # bytes
 
 
 @dataclass
@@ -122,10 +126,10 @@ def _goes_on(last: Any, part: Any) -> bool:
     return same and any(name in last and name in part for name in _WRITTEN)
 
 
-def gather(body: bytes, secret: str = "") -> dict[str, Any]:
-    """The answer in a whole event stream. Raises RefusedError for an error in it, or where it broke off."""
+def gather(pieces: Iterable[bytes], secret: str = "", listener: TextListener | None = None) -> dict[str, Any]:
+    """The answer in an event stream, whose text the listener hears. Raises RefusedError for an error, or where it broke off."""
     gathered, done = _Gathered(), False
-    for line in body.splitlines():
+    for line in _lines(pieces):
         field_name, _, data = line.partition(b":")
         if field_name.strip() != b"data" or not data.strip():
             continue  # a comment that keeps the connection, an event's name, or the line between two
@@ -138,7 +142,22 @@ def gather(body: bytes, secret: str = "") -> dict[str, Any]:
             raise RefusedError(502, "the stream holds something that is no JSON") from None
         if not isinstance(chunk, dict) or chunk.get("error"):
             raise refusal(200, {}, chunk, secret)
+        said = len(gathered.texts)
         gathered.add(chunk)
+        if listener:
+            listener.text("".join(gathered.texts[said:]))
     if not done and gathered.finish_reason is None:
         raise RefusedError(502, "the stream broke off")
     return gathered.answer()
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a stream, whose first may begin with a byte order mark (so the HTML standard, "Server-sent events")."""
+    rest, is_first = b"", True
+    for piece in chain(pieces, (b"\n",)):
+        *lines, rest = (rest + piece).replace(b"\r", b"\n").split(b"\n")
+        if len(rest) > _LONGEST_LINE:
+            raise RefusedError(502, "the stream holds a line that is too long")
+        for line in lines:
+            yield line.removeprefix(b"\xef\xbb\xbf") if is_first else line
+            is_first = False

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from agent.adapters.react.hearing import Hearing
 from agent.adapters.react.prompt import STOP_SEQUENCES, Words, react_request, words_for
 from agent.adapters.react.reading import Reading, read
 from agent.deadline import Deadline
@@ -34,17 +35,20 @@ class ReActModel:
     def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
         if not (request.tools or any(tool_uses(m) or has_tool_results(m) for m in request.messages)):
-            return self._model.converse(request, deadline)
+            return self._model.converse(request, deadline, listener)
         words = words_for(request.messages)
         prompt = react_request(request, words)
         schemas = {each["toolSpec"]["name"]: each["toolSpec"]["inputSchema"]["json"] for each in request.tools}
         before = deadline.left()
-        reply = self._ask(prompt, deadline)
+        reply = self._ask(prompt, deadline, listener)
         reading = _reading(reply, schemas)
         if reading.problem and reply.stop_reason in _ENDED and deadline.left() > before - deadline.left():
             first = reply
+            again = _corrected(prompt, _text(first), words.problems[reading.problem], words)
+            if listener:
+                listener.void()
             try:
-                reply = self._ask(_corrected(prompt, _text(first), words.problems[reading.problem], words), deadline)
+                reply = self._ask(again, deadline, listener)
             except (OutOfTimeError, PromptTooLongError):
                 pass  # the first reply was paid for, and is told as it is
             else:
@@ -55,8 +59,9 @@ class ReActModel:
         content = _content(reading, _tool_use_id(request.messages, prompt, reply))
         return replace(reply, content=content, stop_reason=_stop_reason(reading, reply.stop_reason))
 
-    def _ask(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
-        return self._model.converse(replace(request, stop_sequences=STOP_SEQUENCES), deadline)
+    def _ask(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None) -> ModelReply:
+        hearing = Hearing(listener) if listener else None
+        return self._model.converse(replace(request, stop_sequences=STOP_SEQUENCES), deadline, hearing)
 
 
 def _text(reply: ModelReply) -> str:

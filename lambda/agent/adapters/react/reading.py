@@ -26,7 +26,7 @@ _WITHIN_A_LINE = (
     r"(?<=[ \t.。!！?？])(?:(?P<inner_input>Action Input|行動の?入力)|(?P<inner_final>Final Answer|最終回答)"
     r"|(?P<inner_action>Action|行動)(?=[:：][^\n]{0,80}\n?[ *]{0,3}(?:Action Input|行動の?入力)))[:：]"
 )
-_LABEL = re.compile(f"{_AT_LINE_START}|{_WITHIN_A_LINE}", re.MULTILINE)
+LABEL = re.compile(f"{_AT_LINE_START}|{_WITHIN_A_LINE}", re.MULTILINE)
 _FINAL_NAME = re.compile(r"[ \t`*]{0,3}(?:final[ _]?answer|最終回答)[ \t*`]{0,3}[:：]?", re.IGNORECASE)
 _NO_ACTION = re.compile(r"(?:none|n/a|no action|nothing|なし|無し|不要)(?:[ (（,、].*)?", re.IGNORECASE)
 _NO_INPUT = re.compile(r"none|n/a|null|なし|無し", re.IGNORECASE)
@@ -106,7 +106,7 @@ def _said(text: str) -> str:
 
 
 def _parts(text: str) -> list[_Part]:
-    found = [(str(m.lastgroup), m.start(), m.end()) for m in _LABEL.finditer(text)]
+    found = [(str(m.lastgroup), m.start(), m.end()) for m in LABEL.finditer(text)]
     if any(kind.endswith("action") for kind, _, _ in found):  # a thought may speak of the answer to come
         found = [each for each in found if each[0] != "inner_final"]
     ends = [*(begin for _, begin, _ in found), len(text)][1:]
