@@ -7,16 +7,17 @@ import shutil
 import subprocess
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from infra.cdk import ROOT, cdk_command, cdk_environment
 from local.bedrock.server import BedrockServer
+from local.deploy.invoke_api import InvokeApi
 from local.deploy.moto_cloud import MotoCloud
 from local.deploy.readback import Check, Template, deployed_routes, left_over, read_back
 from local.deploy.runtime import LambdaRuntime
-from local.deploy.traffic import send_events, send_requests
+from local.deploy.traffic import Api, send_events, send_requests
 from local.offline.model import BANNER, answer
 from local.screen import Screen
 
@@ -32,10 +33,11 @@ class RehearsalError(Exception):
 
 @dataclass
 class Rehearsal:
-    """One run: what it prints to, the choices that go to the CDK, and what it found."""
+    """One run: what it prints to, the choices that go to the CDK, how long what was deployed stays, and what it found."""
 
     screen: Screen
     choices: Sequence[str] = ()
+    hold: Callable[[], object] | None = None
     checks: list[Check] = field(default_factory=list)
 
     def run(self) -> int:
@@ -92,21 +94,35 @@ class Rehearsal:
             with runtime:
                 with self._step("send the events of events/"):
                     self._note(send_events(runtime.invoke))
+                api = Api(
+                    deployed_routes(gateway, api_id),
+                    cloud.region,
+                    gateway.get_api(ApiId=api_id).get("CorsConfiguration"),
+                    integration["TimeoutInMillis"] / 1000,
+                )
                 with self._step("send HTTP requests through the deployed routes"):
-                    requests = send_requests(
-                        runtime.invoke,
-                        deployed_routes(gateway, api_id),
-                        region=cloud.region,
-                        cors=gateway.get_api(ApiId=api_id).get("CorsConfiguration"),
-                        timeout_seconds=integration["TimeoutInMillis"] / 1000,
-                    )
-                    self._note(requests)
+                    self._note(send_requests(runtime.invoke, api))
+                if self.hold:
+                    self._held(cloud, api, runtime, outputs)
                 if not all(check.holds for check in self.checks):
                     (WORK / "function.log").write_text("\n".join(runtime.logs), encoding="utf-8")
                     self.screen.labelled("log", str(WORK / "function.log"))
             broken = [rule for request in bedrock.requests for rule in request.violations if rule.level == "error"]
             self._note([Check("requests that break a rule of Bedrock's", [], [rule.message for rule in broken])])
             self._note([_expiry(cloud, outputs["TableName"])])
+
+    def _held(self, cloud: MotoCloud, api: Api, runtime: LambdaRuntime, outputs: Mapping[str, str]) -> None:
+        """Keeps what was deployed up, and says where it is, until it is told to go on."""
+        assert self.hold
+        name = outputs["FunctionName"]
+        with api.gateway(runtime.invoke) as gateway, InvokeApi(runtime.invoke, name) as lambda_:
+            self.screen.heading("It stays up until Ctrl-C; then it is destroyed")
+            self.screen.labelled("HTTP API", gateway.url)
+            self.screen.labelled("Lambda", f"AWS_ENDPOINT_URL_LAMBDA={lambda_.url}, function {name}")
+            self.screen.labelled("the rest", f"AWS_ENDPOINT_URL={cloud.endpoint}, table {outputs['TableName']}")
+            question = """-H 'Content-Type: application/json' -d '{"question": "Hello."}'"""
+            self.screen.line(f"\n  curl -s {gateway.url}/chat{api.credentials()} {question}")
+            self.hold()
 
     def _cdk(self, cloud: MotoCloud, *arguments: str, deployed: bool = False) -> None:
         """Runs the CDK against the stand-in, by the app or, once synthesised, by what came of it."""

@@ -4,6 +4,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from local.deploy.readback import Check
+from local.events import read_event
 from local.gateway import Gateway
 from local.screen import describe_failure, failed
 
 EVENTS = Path(__file__).parent.parent.parent / "events"
 SESSION = "rehearsal"
-QUESTION = {"question": "What is the sine of 1?", "session_id": SESSION}
+QUESTION = {"question": "Hello.", "session_id": SESSION}
 KEY_ID = "AKIAIOSFODNN7EXAMPLE"
 CALLER = {
     "accessKey": KEY_ID,
@@ -29,26 +31,56 @@ CALLER = {
 Invoke = Callable[[Any], tuple[Any, bool]]
 
 
-def send_events(invoke: Invoke) -> Iterator[Check]:
-    """Each event of events/, in order of their names: answered and saved."""
-    for path in sorted(EVENTS.glob("*.json")):
-        result, succeeded = invoke(json.loads(path.read_text(encoding="utf-8")))
-        told = describe_failure(result) if failed(result, succeeded) else "answered"
-        if result.get("saved") is False:
-            told = "answered, but not saved"
-        yield Check(f"event {path.stem}", "answered", told)
+def send_events(invoke: Invoke, folder: Path = EVENTS) -> Iterator[Check]:
+    """A question, and each event of the folder, which is the user's, in order of their names: answered and saved."""
+    yield _sent(invoke, "a direct question", {"question": "Hello.", "session_id": f"{SESSION}-direct"})
+    for path in sorted(folder.glob("*.json")):
+        yield _sent(invoke, f"event {path.stem}", read_event(path))
 
 
-def send_requests(
-    invoke: Invoke, routes: Mapping[str, str], *, region: str, cors: Mapping[str, Any] | None, timeout_seconds: float
-) -> Iterator[Check]:
-    """Requests to an API Gateway stand-in that has the deployed routes (key -> authorization type)."""
-    closed = routes["POST /chat"]
+def _sent(invoke: Invoke, name: str, event: Any) -> Check:
+    result, succeeded = invoke(event)
+    told = describe_failure(result) if failed(result, succeeded) else "answered"
+    if isinstance(result, Mapping) and result.get("saved") is False:
+        told = "answered, but not saved"
+    return Check(name, "answered", told)
 
-    def authorize(event: dict[str, Any]) -> dict[str, Any] | None:
-        return _identity(routes[event["routeKey"]], event["headers"].get("authorization", ""))
 
-    with Gateway(invoke, routes=routes, authorizer=authorize, cors=cors, timeout_seconds=timeout_seconds) as gateway:
+@dataclass(frozen=True)
+class Api:
+    """What was deployed of an HTTP API: its routes with the type of authorization of each, its CORS, its time-out."""
+
+    routes: Mapping[str, str]
+    region: str
+    cors: Mapping[str, Any] | None
+    timeout_seconds: float
+
+    @property
+    def closed(self) -> str:
+        """The type of authorization that callers need."""
+        return self.routes["POST /chat"]
+
+    def gateway(self, invoke: Invoke) -> Gateway:
+        """A stand-in for API Gateway that serves it."""
+
+        def authorize(event: dict[str, Any]) -> dict[str, Any] | None:
+            return _identity(self.routes[event["routeKey"]], event["headers"].get("authorization", ""))
+
+        return Gateway(
+            invoke, routes=self.routes, authorizer=authorize, cors=self.cors, timeout_seconds=self.timeout_seconds
+        )
+
+    def credentials(self) -> str:
+        """What curl needs for a closed route."""
+        if self.closed == "AWS_IAM":
+            return f' --aws-sigv4 "aws:amz:{self.region}:execute-api" --user {KEY_ID}:testing'
+        return ' -H "Authorization: Bearer me"' if self.closed == "JWT" else ""
+
+
+def send_requests(invoke: Invoke, api: Api) -> Iterator[Check]:
+    """Requests through the deployed routes."""
+    closed, region = api.closed, api.region
+    with api.gateway(invoke) as gateway:
 
         def status(method: str, path: str, body: Any = None, *, signed: bool = True) -> int:
             return _send(method, gateway.url + path, body, closed if signed else "NONE", region)

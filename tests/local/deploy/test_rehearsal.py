@@ -2,18 +2,21 @@
 
 import io
 import json
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 
 from infra.cdk import ROOT
 from local.deploy.readback import Check, Template, left_over
 from local.deploy.rehearsal import Rehearsal
-from local.deploy.traffic import send_events, send_requests
+from local.deploy.traffic import Api, send_events, send_requests
 from local.screen import Screen
 
 ROUTES = {
@@ -30,14 +33,41 @@ def rehearse(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_a_deploy_works_from_synth_to_destroy_and_leaves_nothing() -> None:
-    done = rehearse()
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "differs" not in done.stdout
-    for name in ("table: time to live", "API: routes", "event 01-", "POST /chat", "left over"):
-        assert f"ok        {name}" in done.stdout
+def test_a_deploy_works_from_synth_to_destroy_stays_up_while_it_is_held_and_leaves_nothing() -> None:
+    command = [sys.executable, "-u", "-m", "local.deploy", "--hold"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        lines: list[str] = []
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                if line.startswith("  curl "):
+                    _use_what_is_held("".join(lines))
+                    process.terminate()
+        finally:
+            process.kill()
+        out, err = "".join(lines), process.stderr.read() if process.stderr else ""
+    assert process.wait() == 0, out + err
+    assert "differs" not in out
+    events = [f"event {path.stem}" for path in sorted((ROOT / "events").glob("*.json"))]
+    for name in ("table: time to live", "API: routes", "a direct question", *events, "POST /chat", "left over"):
+        assert f"ok        {name}" in out
     told_once = "Installing the CDK command line into infra/cli/node_modules"  # in a fresh clone
-    assert done.stderr.strip() in ("", told_once)
+    assert err.strip() in ("", told_once)
+
+
+def _use_what_is_held(out: str) -> None:
+    """Ask what was deployed at the addresses that were printed."""
+    command = next(line for line in out.splitlines() if line.startswith("  curl "))
+    found = re.search(r"AWS_ENDPOINT_URL_LAMBDA=(\S+), function (\S+)", out)
+    assert found
+    client = boto3.client("lambda", endpoint_url=found[1])
+    answer = json.load(client.invoke(FunctionName=found[2], Payload='{"question": "Hello."}')["Payload"])
+    client.close()
+    assert answer["stop_reason"] == "end_turn"
+    if shutil.which("curl"):
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True, timeout=30)
+        assert json.loads(done.stdout)["answer"] == answer["answer"]
 
 
 @pytest.mark.slow
@@ -105,9 +135,23 @@ def test_whatever_a_destroy_leaves_is_found_and_named() -> None:
 )
 def test_an_event_that_is_refused_or_not_saved_is_told_with_its_reason(result: dict[str, object], told: str) -> None:
     checks = list(send_events(lambda _event: (result, True)))
-    assert checks
+    assert len(checks) == 1 + len(list((ROOT / "events").glob("*.json")))
     assert {check.found for check in checks} == {told}
     assert not any(check.holds for check in checks)
+
+
+def test_the_users_own_events_are_sent_and_without_any_a_question_of_the_rehearsal(tmp_path: Path) -> None:
+    sent: list[Any] = []
+
+    def invoke(event: Any) -> tuple[Any, bool]:
+        sent.append(event)
+        return {"answer": "Yes."}, True
+
+    names = [check.name for check in send_events(invoke, tmp_path)]
+    assert (names, sent[0]["question"]) == (["a direct question"], "Hello.")
+    (tmp_path / "refund.json").write_text('{"question": "Refund A-1."}')
+    assert [check.name for check in send_events(invoke, tmp_path)] == ["a direct question", "event refund"]
+    assert sent[-1] == {"question": "Refund A-1."}
 
 
 def test_a_closed_route_refuses_the_unsigned_and_tells_the_function_who_signed() -> None:
@@ -119,7 +163,7 @@ def test_a_closed_route_refuses_the_unsigned_and_tells_the_function_who_signed()
         callers.append(str(context.get("authorizer", {}).get("iam", {}).get("userArn")))
         return {"statusCode": 200, "body": "{}"}, True
 
-    checks = list(send_requests(invoke, ROUTES, region="us-east-1", cors=None, timeout_seconds=5))
+    checks = list(send_requests(invoke, Api(ROUTES, "us-east-1", None, 5)))
     found = {check.name: check.found for check in checks}
     assert (found["GET /health, unsigned"], found["POST /chat, unsigned"], found["POST /chat"]) == (200, 401, 200)
     assert found["GET /nowhere"] == 404
