@@ -4,14 +4,11 @@ import logging
 import os
 import secrets
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
-from botocore.session import Session
 
-from agent.adapters.aws import new_client, new_session
 from agent.adapters.bedrock.model import BedrockModel, Inference
 from agent.adapters.dynamodb.meter import DynamoDBMeter
 from agent.adapters.dynamodb.store import DynamoDBStore
@@ -19,6 +16,7 @@ from agent.adapters.journal import PowertoolsJournal
 from agent.adapters.mending import MendingModel
 from agent.adapters.secrets import Secret, SecretsManager
 from agent.aws.client import AWS
+from agent.deadline import Deadline
 from agent.edge.entrance import App, Entrance
 from agent.edge.function import Function, WayOf, attempt
 from agent.errors import MisconfiguredError
@@ -32,7 +30,6 @@ from agent.tooling.toolbox import Toolbox, ToolLimits
 from agent.turn.loop import Limits
 
 _OWN = Path(__file__).parent / "my_agent"
-_MODEL_READ = 890.0  # seconds; the turn's deadline bounds a model call long before
 
 
 def build(settings: Settings, own: Path, environment: Mapping[str, str], logger: Logger, metrics: Metrics) -> App:
@@ -40,17 +37,19 @@ def build(settings: Settings, own: Path, environment: Mapping[str, str], logger:
 
     Raises MisconfiguredError, whose detail says what to fix.
     """
-    aws, threads = AWS(environment), settings.max_parallel_tools
-    session, local_key = new_session(), environment.get("OPENAI_API_KEY", "")
+    aws = AWS(environment)
     dynamodb = aws.client("dynamodb")
     tool_limits = ToolLimits(
-        settings.tool_timeout_seconds, settings.tool_result_max_chars, settings.max_tool_uses_per_step, threads
+        settings.tool_timeout_seconds,
+        settings.tool_result_max_chars,
+        settings.max_tool_uses_per_step,
+        settings.max_parallel_tools,
     )
     journal = PowertoolsJournal(logger, metrics, settings.log_content)
     store = SecretsManager(aws.client("secretsmanager"))
     vault = Vault(declared_secrets(settings.tools, own), environment, store, journal.warning)
     sessions = Sessions(
-        models=_models(settings, local_key, session, journal),
+        models=_models(settings, aws, journal),
         store=DynamoDBStore(dynamodb, settings.table_name),
         toolbox=Toolbox(load_tools(settings.tools, own), tool_limits, vault.of),
         journal=journal,
@@ -81,7 +80,7 @@ def _system_prompt(own: Path, logger: Logger) -> str:
     return text
 
 
-def _models(settings: Settings, local_key: str, session: Session, journal: PowertoolsJournal) -> list[Model]:
+def _models(settings: Settings, aws: AWS, journal: PowertoolsJournal) -> list[Model]:
     """The models to ask, in order. Adapters that few use are imported where they are, since importing is most of a cold start."""
     inference = Inference(
         max_tokens=settings.max_tokens,
@@ -93,20 +92,17 @@ def _models(settings: Settings, local_key: str, session: Session, journal: Power
         family=settings.model_family,
     )
     ids = list(dict.fromkeys((settings.model_id, *settings.fallback_model_ids)))
-    threads = settings.max_parallel_tools
     models: list[Model]
     if settings.model_provider == "openai":
         from agent.adapters.openai.model import OpenAIModel
 
-        key: Callable[[], str] = partial(str, local_key)
+        # on a laptop, where no secret is named, the key is in the environment
+        key: Callable[[Deadline], str] = lambda _: aws.environment.get("OPENAI_API_KEY", "")  # noqa: E731
         if settings.openai_api_key_secret:
-            client = new_client(session, "secretsmanager", connect_timeout=1, read_timeout=3, connections=1)
-            key = Secret(client, settings.openai_api_key_secret)
-        models = [OpenAIModel(settings.openai_base_url, each, key, inference) for each in ids]
+            key = Secret(aws.client("secretsmanager"), settings.openai_api_key_secret)
+        models = [OpenAIModel(aws.transport, settings.openai_base_url, each, key, inference) for each in ids]
     else:
-        client = new_client(
-            session, "bedrock-runtime", connect_timeout=3, read_timeout=_MODEL_READ, connections=threads
-        )
+        client = aws.client("bedrock-runtime")
         models = [BedrockModel(client, each, inference.for_model(each, settings.model_id)) for each in ids]
     models = [MendingModel(model, journal.warning) for model in models]
     if settings.model_tool_use == "react":

@@ -5,12 +5,13 @@ moto reads and writes in separate steps, so that calls are made one at a time: o
 
 import re
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.compat import HTTPHeaders
 from moto.core.models import botocore_stubber
+
+from local.bedrock.http_server import Handler, HttpServer
 
 # region and service, of a signature
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/([a-z0-9-]+)/([a-z0-9-]+)/aws4_request")
@@ -20,42 +21,26 @@ class AWSServer:
     """Serves within its context, at `url`, what moto mocks there."""
 
     def __init__(self) -> None:
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._server = HttpServer(0, threading.Lock(), _Handler)
+        self._thread = threading.Thread(target=self._server.serve, name="moto-server", daemon=True)
 
     @property
     def url(self) -> str:
         """The endpoint for `AWS_ENDPOINT_URL` and `AWS_ENDPOINT_URL_<SERVICE>`."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.stop()
         self._thread.join()
+        self._server.server_close()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
-        self.one_at_a_time = threading.Lock()
-        super().__init__(address, handler)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A caller that has left is no news."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = 64 * 1024
+class _Handler(Handler):
+    server_version = "moto"
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -66,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in self.headers.items():
             headers[name] = host if name.lower() == "host" else value
         request = AWSPreparedRequest("POST", f"https://{host}{self.path}", headers, body, False)
-        with self.server.one_at_a_time:
+        with self.server.answer:
             status, answered, answer = botocore_stubber.process_request(request) or (
                 404,
                 {},
@@ -80,6 +65,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: what the function logs is enough."""

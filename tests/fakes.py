@@ -138,16 +138,13 @@ def wire_body(request: ModelRequest, model_id: str, inference: Inference | None 
 class _Recorder:
     def __init__(self) -> None:
         self.sent: dict[str, Any] = {}
-        self.meta = self.events = self  # where a client's events are
 
-    def register(self, _: str, handler: Callable[..., None]) -> None:
-        self._handler = handler
+    def post(self, path: str, body: bytes, deadline: Deadline) -> "_Recorder":
+        self.sent = json.loads(body)
+        return self
 
-    def converse(self, **_: Any) -> dict[str, Any]:
-        call: dict[str, Any] = {}
-        self._handler(params=call)
-        self.sent = json.loads(call["body"])
-        return {"output": {"message": {"role": "assistant", "content": [{"text": "ok"}]}}, "stopReason": "end_turn"}
+    def body(self) -> bytes:
+        return b'{"output": {"message": {"role": "assistant", "content": [{"text": "ok"}]}}, "stopReason": "end_turn"}'
 
 
 def _without_bytes(value: Any) -> Any:

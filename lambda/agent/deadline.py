@@ -49,13 +49,13 @@ class Deadline(msgspec.Struct, frozen=True):
         return Deadline(min(self.at, self.clock() + seconds), self.clock)
 
     def pause(
-        self, attempt: int, first: float, sleep: Callable[[float], None] = time.sleep, *, least: float = 0
+        self, attempt: int, first: float, sleep: Callable[[float], None] | None = None, *, least: float = 0
     ) -> bool:
         """Waits after attempt 1, 2, ..., ever longer, at least so many seconds; False, at once, where this moment comes first."""
         seconds = max(least, first * 2 ** (attempt - 1) * random.uniform(0.5, 1))
         if self.left() <= seconds:
             return False
-        sleep(seconds)
+        (sleep or time.sleep)(seconds)
         return True
 
 

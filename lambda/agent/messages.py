@@ -47,7 +47,7 @@ NO_ANSWER = "(There is no answer to this: the turn was interrupted.)"
 TOOL_USE_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MOST_BITS = 1_024  # of an integer; what is larger is none for a reader that makes floats of numbers (RFC 8259, 6)
-_MAX_DEPTH = 40  # of a tool input; botocore's serializer recurses, and Python gives up at about 1,000 frames
+_MAX_DEPTH = 40  # of a tool input; what reads and writes JSON recurses, and Python gives up at about 1,000 frames
 # a pair of thinking tags (Nova writes them into its text), unless it stands in code that the user asked for
 _CODE_OR_THINKING = re.compile(
     r"(```.*?(?:```|\Z)|`[^`\n]*`)|<thinking>(?:(?!</?thinking>).)*</thinking>\s*", re.DOTALL

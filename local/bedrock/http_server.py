@@ -34,12 +34,12 @@ class HttpServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, answer: Answer) -> None:
-        self.answer = answer
+    def __init__(self, port: int, answer: Any, handler: type[Handler] | None = None) -> None:
+        self.answer = answer  # what the handler asks: an Answer, for its own one
         self.closing = threading.Event()
         self._connections: dict[socket.socket, threading.Thread] = {}
         self._lock = threading.Lock()
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(("127.0.0.1", port), handler or _Handler)
 
     def server_bind(self) -> None:
         """Bind without looking up the host's name, which takes seconds on some machines."""
@@ -78,10 +78,11 @@ class HttpServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """A connection that its server can end."""
+
     server: HttpServer
     protocol_version = "HTTP/1.1"
-    server_version = "bedrock-stand-in"
     disable_nagle_algorithm = True
     wbufsize = 64 * 1024
 
@@ -92,6 +93,13 @@ class _Handler(BaseHTTPRequestHandler):
     def finish(self) -> None:
         self.server.leave(self.connection)
         super().finish()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: whoever looks, looks at what was asked."""
+
+
+class _Handler(Handler):
+    server_version = "bedrock-stand-in"
 
     def do_POST(self) -> None:
         started = time.monotonic()
@@ -119,9 +127,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._send_error(ErrorReply("UnknownOperationException", 404, "only POST is served"))
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: whoever looks, looks at the recorded requests."""
 
     def _send_answer(self, reply: Reply, usage: dict[str, int], latency_milliseconds: int) -> None:
         response = {

@@ -130,17 +130,12 @@ def test_japanese_goes_to_the_model_and_into_results_unescaped() -> None:
     sent: list[bytes] = []
 
     class Client:
-        def __init__(self) -> None:
-            self.meta = self.events = self
+        def post(self, path: str, body: bytes, deadline: Deadline) -> Any:
+            sent.append(body)
+            return self
 
-        def register(self, name: str, put: Any) -> None:
-            self.put = put
-
-        def converse(self, **parameters: Any) -> dict[str, Any]:
-            call: dict[str, Any] = {}
-            self.put(params=call)
-            sent.append(call["body"])
-            return {"output": {}, "stopReason": "end_turn"}
+        def body(self) -> bytes:
+            return b'{"output": {}, "stopReason": "end_turn"}'
 
     content = [{"toolResult": {"toolUseId": "t1", "content": [{"json": {"天気": "晴れ🌞"}}]}}]
     messages: list[Any] = [user_text("東京は？"), USE, {"role": "user", "content": content}]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import agent.adapters.aws
+import agent.deadline
 from agent.tooling.tool import tool
 from local.bedrock.reply import Reply, error_reply, reasoning_block, text_reply
 from tests.agent.edge.whole_function import Whole, unique
@@ -25,7 +25,7 @@ TROUBLE = [
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses between attempts are not waited for."""
-    monkeypatch.setattr(agent.adapters.aws, "time", SimpleNamespace(sleep=lambda seconds: None))
+    monkeypatch.setattr(agent.deadline, "time", SimpleNamespace(sleep=lambda seconds: None))
 
 
 def ask(function: Any, session: str, question: str = "hi") -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import agent.adapters.aws
+import agent.deadline
 from agent.edge.callers import caller_of, session_key
 from agent.errors import AgentError, ToolError
 from agent.tooling.tool import tool
@@ -147,7 +147,7 @@ TRACE = re.compile(r"Traceback|\.py\b|botocore")
 @pytest.fixture
 def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Credentials that would be known again wherever they turned up; pauses between attempts are not waited for."""
-    monkeypatch.setattr(agent.adapters.aws, "time", SimpleNamespace(sleep=lambda seconds: None))
+    monkeypatch.setattr(agent.deadline, "time", SimpleNamespace(sleep=lambda seconds: None))
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
 

@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-from agent.adapters.aws import SDK_ERRORS, is_misconfigured
 from agent.aws.client import Client
-from agent.aws.errors import CallError
+from agent.aws.errors import CallError, ServiceError
 from agent.deadline import Deadline
 from agent.errors import MisconfiguredError, ModelUnavailableError, StorageUnavailableError
 
@@ -35,16 +34,16 @@ class Secret:
         self._client = client
         self._name = name
 
-    def __call__(self) -> str:
+    def __call__(self, deadline: Deadline) -> str:
         """Its text; of a JSON object with one text, as the console makes it, that text.
 
         Raises MisconfiguredError where it is none or may not be read, ModelUnavailableError where the service fails.
         """
         try:
-            response = self._client.get_secret_value(SecretId=self._name)
-        except SDK_ERRORS as error:
+            response = self._client.call("GetSecretValue", {"SecretId": self._name}, deadline)
+        except CallError as error:
             detail = f"the secret {self._name} can't be read: {error}"
-            if is_misconfigured(error):
+            if isinstance(error, ServiceError) and error.is_misconfigured:
                 raise MisconfiguredError(detail=detail) from error
             raise ModelUnavailableError(detail=detail) from error
         text = response.get("SecretString")

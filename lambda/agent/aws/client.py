@@ -87,12 +87,12 @@ class Client:
     def post(self, path: str, body: bytes, deadline: Deadline, headers: Mapping[str, str] | None = None) -> Response:
         """Sends a signed request; the body of its answer is still to be read. `path` is encoded."""
         service, target, ends = self._service, self._endpoint.path + path, deadline.within(self._service.seconds)
-        signed = {"Host": self._endpoint.authority, "Content-Type": service.content_type, **(headers or {})}
-        sent = [*signed.items(), ("Accept-Encoding", "identity"), ("User-Agent", "agent")]
+        signed = [("Content-Type", service.content_type), *(headers or {}).items()]
+        sent = [*signed]
         trace = self._aws.environment.get("_X_AMZN_TRACE_ID")
         if trace and "AWS_LAMBDA_FUNCTION_NAME" in self._aws.environment:  # by which Lambda notices recursion
             sent.append(("X-Amzn-Trace-Id", quote(trace, safe="-=;:+&[]{}\"',")))
-        sent += self._authorization(target, [*signed.items()], body, ends).items()
+        sent += self._authorization(target, [("Host", self._endpoint.authority), *signed], body, ends).items()
         response = self._aws.transport.send(self._endpoint, "POST", target, sent, body, ends, service.connect)
         if response.status >= 300:
             raise self._refusal(response)

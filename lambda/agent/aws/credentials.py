@@ -83,10 +83,10 @@ class CredentialSource:
         token = Path(file).read_text(encoding="utf-8") if file else token
         if "\r" in token or "\n" in token:
             raise MisconfiguredError(detail="The container's authorization token holds a line break.")
-        headers = [("Host", endpoint.authority), ("Accept", "application/json"), ("Authorization", token)]
+        headers = [("Accept", "application/json"), ("Authorization", token)]
         parts = urlsplit(url)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        sent = headers if token else headers[:2]
+        sent = headers if token else headers[:1]
         response = self._transport.send(endpoint, "GET", target, sent, b"", deadline, _SECONDS)
         body = response.body()
         if response.status != 200:

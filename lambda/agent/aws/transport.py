@@ -18,6 +18,7 @@ from agent.aws.trust import Trust, proxy_for
 from agent.deadline import Deadline
 from agent.errors import MisconfiguredError
 
+_ALWAYS = "User-Agent: agent\r\nAccept-Encoding: identity\r\n"
 _LARGEST_BODY = 32 * 1024 * 1024  # bytes
 
 
@@ -80,8 +81,9 @@ class Transport:
         home = self._idle[endpoint]
         connection = _kept(home) or self._connected(endpoint, deadline.within(connect))
         try:
-            lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, ("Content-Length", str(len(body)))))
-            connection.write(f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body, deadline)
+            lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+            head = f"{method} {target} HTTP/1.1\r\nHost: {endpoint.authority}\r\n{_ALWAYS}{lines}Content-Length: {len(body)}"
+            connection.write(f"{head}\r\n\r\n".encode("latin-1") + body, deadline)
             status, answered = connection.head(deadline)
         except BaseException:
             connection.close()

@@ -12,15 +12,15 @@ import threading
 from collections.abc import Mapping
 from typing import Annotated, Any, Protocol
 
-import botocore.session
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-
+from agent.aws.client import AWS
+from agent.aws.errors import CallError, ServiceError
+from agent.deadline import Deadline
 from agent.errors import ToolError
 from agent.tooling.tool import ToolContext, tool
 
 Record = Mapping[str, str | int]
 
+_SECONDS = 3.0  # of one attempt
 _LOGGER = logging.getLogger(__name__)
 # A refund is an attribute of its invoice, so that one conditional write both bounds the sum and records it once.
 _REFUND = "refund#"
@@ -113,43 +113,57 @@ class TableRecords:
     """Records in a DynamoDB table."""
 
     def __init__(self, client: Any, table: str) -> None:
-        """`client` is a low-level DynamoDB client."""
+        """`client` is a signed client of DynamoDB."""
         self._client = client
         self._table = table
 
     def get(self, key: str) -> Record | None:
         """See Records."""
         try:
-            answer = self._client.get_item(TableName=self._table, Key={"id": {"S": key}}, ConsistentRead=True)
-        except (ClientError, BotoCoreError) as error:
+            answer = self._call("GetItem", {"Key": {"id": {"S": key}}, "ConsistentRead": True})
+        except CallError as error:
             _log(error)
             raise ToolError("The support desk can't be reached at the moment.") from error
         return {name: _plain(value) for name, value in answer["Item"].items()} if "Item" in answer else None
 
     def add_refund(self, invoice: str, key: str, entry: str, amount: int, rest: int) -> bool:
         """See Records."""
+        update = {
+            "Key": {"id": {"S": invoice}},
+            "UpdateExpression": "SET #key = :entry ADD refunded :amount",
+            "ConditionExpression": "attribute_exists(id) AND attribute_not_exists(#key) AND "
+            "(attribute_not_exists(refunded) OR refunded <= :rest)",
+            "ExpressionAttributeNames": {"#key": key},
+            "ExpressionAttributeValues": {
+                ":entry": {"S": entry},
+                ":amount": {"N": str(amount)},
+                ":rest": {"N": str(rest)},
+            },
+        }
         try:
-            self._client.update_item(
-                TableName=self._table,
-                Key={"id": {"S": invoice}},
-                UpdateExpression="SET #key = :entry ADD refunded :amount",
-                ConditionExpression="attribute_exists(id) AND attribute_not_exists(#key) AND "
-                "(attribute_not_exists(refunded) OR refunded <= :rest)",
-                ExpressionAttributeNames={"#key": key},
-                ExpressionAttributeValues={
-                    ":entry": {"S": entry},
-                    ":amount": {"N": str(amount)},
-                    ":rest": {"N": str(rest)},
-                },
-            )
-        except self._client.exceptions.ConditionalCheckFailedException:
-            return False
-        except (ClientError, BotoCoreError) as error:
+            self._call("UpdateItem", update)
+        except CallError as error:
+            if isinstance(error, ServiceError) and error.code == "ConditionalCheckFailedException":
+                return False
             _log(error)
             raise ToolError(
                 "It is not known whether the refund was made. Look the invoice up before anything else."
             ) from error
         return True
+
+    def _call(self, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Two attempts, since every call may be repeated: a refund has its key."""
+        for attempt in (1, 2):
+            try:
+                answer: dict[str, Any] = self._client.call(
+                    operation, {"TableName": self._table, **parameters}, Deadline.after(_SECONDS)
+                )
+                return answer
+            except CallError as error:
+                refused = isinstance(error, ServiceError) and error.status < 500
+                if refused or attempt == 2:
+                    raise
+        raise AssertionError
 
 
 def _found(records: Records, kind: str, name: str) -> Record:
@@ -180,8 +194,4 @@ def _sample() -> MemoryRecords:
 
 @functools.cache
 def _table(name: str) -> TableRecords:
-    # a session of its own, since tools run in threads and a shared one can't make clients in several at once
-    session = botocore.session.get_session()
-    # every call may be repeated: a refund has its key
-    config = Config(connect_timeout=1, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 2})
-    return TableRecords(session.create_client("dynamodb", config=config), name)
+    return TableRecords(AWS(os.environ).client("dynamodb"), name)

@@ -8,24 +8,32 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError
 from moto import mock_aws
 
 from agent.adapters.secrets import Secret, SecretsManager
 from agent.aws.client import AWS
+from agent.aws.errors import ServiceError, TimedOutError
 from agent.deadline import Deadline
 from agent.errors import AgentError, MisconfiguredError, ModelUnavailableError, StorageUnavailableError
+from local.aws_server import AWSServer
 from tests.agent.aws.servers import answering, ok, serving
+from tests.agent.edge.whole_function import least_environment
 
 _NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    with mock_aws():
-        client = boto3.client("secretsmanager")
+    """A client that makes secrets, and the one that reads them, as `reader`."""
+    with mock_aws(), AWSServer() as server:
+        client: Any = boto3.client("secretsmanager")
+        client.reader = AWS(least_environment(AWS_ENDPOINT_URL=server.url)).client("secretsmanager")
         yield client
         client.close()
+
+
+def read_key(client: Any, name: str) -> str:
+    return Secret(client, name)(Deadline.after(5))
 
 
 @pytest.fixture
@@ -39,28 +47,28 @@ def name() -> str:
 )
 def test_a_secret_is_its_text_or_the_one_text_in_its_json(client: Any, name: str, text: str) -> None:
     client.create_secret(Name=name, SecretString=text)
-    assert Secret(client, name)() == "sk-key"
+    assert read_key(client.reader, name) == "sk-key"
 
 
 @pytest.mark.parametrize("text", ["12345", '"quoted"', "[1]", "null"])
 def test_a_key_that_happens_to_be_json_stays_as_it_is(client: Any, name: str, text: str) -> None:
     client.create_secret(Name=name, SecretString=text)
-    assert Secret(client, name)() == text
+    assert read_key(client.reader, name) == text
 
 
 def test_a_secret_is_read_anew_with_each_call(client: Any, name: str) -> None:
     client.create_secret(Name=name, SecretString="old")
-    secret = Secret(client, name)
-    assert secret() == "old"
+    secret = Secret(client.reader, name)
+    assert secret(Deadline.after(5)) == "old"
     client.put_secret_value(SecretId=name, SecretString="new")
-    assert secret() == "new"
+    assert secret(Deadline.after(5)) == "new"
 
 
 @pytest.mark.parametrize("text", ["  ", '{"a": "sk-key", "b": "sk-other"}', '{"a": 5}', "{}", '{"a": " "}'])
 def test_a_secret_of_another_shape_is_told_without_its_text(client: Any, name: str, text: str) -> None:
     client.create_secret(Name=name, SecretString=text)
     with pytest.raises(MisconfiguredError) as failed:
-        Secret(client, name)()
+        read_key(client.reader, name)
     assert name in failed.value.detail
     assert "sk-" not in failed.value.detail
 
@@ -68,12 +76,12 @@ def test_a_secret_of_another_shape_is_told_without_its_text(client: Any, name: s
 def test_a_secret_of_bytes_is_none(client: Any, name: str) -> None:
     client.create_secret(Name=name, SecretBinary=b"sk-key")
     with pytest.raises(MisconfiguredError):
-        Secret(client, name)()
+        read_key(client.reader, name)
 
 
 def test_a_secret_that_is_not_there_is_misconfigured(client: Any, name: str) -> None:
     with pytest.raises(MisconfiguredError) as failed:
-        Secret(client, name)()
+        read_key(client.reader, name)
     assert name in failed.value.detail
 
 
@@ -83,21 +91,21 @@ class FailingClient:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    def get_secret_value(self, **_: str) -> None:
+    def call(self, operation: str, parameters: dict[str, Any], deadline: Deadline) -> None:
         raise self.error
 
 
 @pytest.mark.parametrize(
     ("failure", "raised"),
     [
-        (ClientError({"Error": {"Code": "AccessDeniedException"}}, "GetSecretValue"), MisconfiguredError),
-        (ClientError({"Error": {"Code": "InternalServiceError"}}, "GetSecretValue"), ModelUnavailableError),
-        (ConnectTimeoutError(endpoint_url="https://x"), ModelUnavailableError),
+        (ServiceError(400, "AccessDeniedException", "no"), MisconfiguredError),
+        (ServiceError(500, "InternalServiceError", "sorry"), ModelUnavailableError),
+        (TimedOutError("too late"), ModelUnavailableError),
     ],
 )
 def test_a_service_that_fails_or_refuses_is_told(failure: Exception, raised: type[AgentError]) -> None:
     with pytest.raises(raised):
-        Secret(FailingClient(failure), "agent/openai")()
+        read_key(FailingClient(failure), "agent/openai")
 
 
 def read(answer: bytes) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import agent.adapters.aws
+import agent.deadline
 from agent.errors import AgentError
 from tests.agent.edge.gateway_events import http_api
 from tests.agent.edge.whole_function import Whole, unique
@@ -50,7 +50,7 @@ RETRIED = {"model_throttled", "model_unavailable"}
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses between attempts, which are not waited for."""
     made: list[float] = []
-    monkeypatch.setattr(agent.adapters.aws, "time", SimpleNamespace(sleep=made.append))
+    monkeypatch.setattr(agent.deadline, "time", SimpleNamespace(sleep=made.append))
     return made
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import botocore.session
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
+from agent.aws.client import AWS
+from agent.aws.errors import ConnectionFailedError, ServiceError, TimedOutError
 from agent.deadline import Deadline
 from agent.errors import ToolError
 from agent.tooling.offered import load_tools
@@ -19,6 +20,8 @@ from agent.tools import tickets
 from agent.tools.tickets import MemoryRecords, Record, Records, TableRecords, refund
 from infra.config import SETTINGS
 from infra.declared import declared
+from local.aws_server import AWSServer
+from tests.agent.edge.whole_function import least_environment
 
 _TABLE = "tickets-of-a-test"
 _RECORDS: tuple[Record, ...] = (
@@ -46,10 +49,9 @@ def records(request: pytest.FixtureRequest) -> Iterator[Records]:
     if request.param == "memory":
         yield MemoryRecords(_RECORDS)
         return
-    with mock_aws():
-        client = botocore.session.get_session().create_client("dynamodb")
-        _new_table(client, _RECORDS)
-        yield TableRecords(client, _TABLE)
+    with mock_aws(), AWSServer() as server:
+        _new_table(botocore.session.get_session().create_client("dynamodb"), _RECORDS)
+        yield TableRecords(AWS(least_environment(AWS_ENDPOINT_URL=server.url)).client("dynamodb"), _TABLE)
 
 
 def _invoice(records: Records) -> Record:
@@ -162,8 +164,9 @@ def test_refunds_of_the_same_id_in_other_sessions_are_others() -> None:
 
 def test_with_a_table_the_tools_work_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TICKETS_TABLE", _TABLE)
-    with mock_aws():
+    with mock_aws(), AWSServer() as server:
         _new_table(botocore.session.get_session().create_client("dynamodb"), _RECORDS)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         tickets.refund_order("A-1", 250, "late", _context("t1"))
         tickets.refund_order("A-1", 250, "late", _context("t1"))
         assert tickets.lookup_invoice("INV-1") == {
@@ -178,35 +181,36 @@ def test_with_a_table_the_tools_work_on_it(monkeypatch: pytest.MonkeyPatch) -> N
 class _Failing:
     """A client whose calls fail."""
 
-    def __init__(self, inner: Any, failure: Exception) -> None:
+    def __init__(self, failure: Exception) -> None:
         self._failure = failure
-        self.exceptions = inner.exceptions
+        self.calls = 0
 
-    def get_item(self, **_: Any) -> Any:
-        raise self._failure
-
-    def update_item(self, **_: Any) -> Any:
+    def call(self, operation: str, parameters: dict[str, Any], deadline: Deadline) -> Any:
+        self.calls += 1
         raise self._failure
 
 
 @pytest.mark.parametrize(
-    "failure",
+    ("failure", "attempts"),
     [
-        EndpointConnectionError(endpoint_url="https://dynamodb.us-east-1.amazonaws.com"),
-        ClientError({"Error": {"Code": "ResourceNotFoundException", "Message": "arn:aws:x"}}, "GetItem"),
+        (ConnectionFailedError("no connection"), 2),
+        (TimedOutError("too late"), 2),
+        (ServiceError(500, "InternalServerError", "sorry"), 2),
+        (ServiceError(400, "ResourceNotFoundException", "arn:aws:x"), 1),
     ],
 )
 def test_a_store_that_cannot_be_reached_is_an_error_and_tells_the_log_why(
-    failure: Exception, caplog: pytest.LogCaptureFixture
+    failure: Exception, attempts: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    client = botocore.session.get_session().create_client("dynamodb")
-    failing = TableRecords(_Failing(client, failure), _TABLE)
+    client = _Failing(failure)
+    failing = TableRecords(client, _TABLE)
     with pytest.raises(ToolError, match="can't be reached") as read:
         failing.get("ticket#T-1")
     with pytest.raises(ToolError, match="not known whether the refund was made") as written:
         failing.add_refund("invoice#INV-1", "refund#1", "1 yen: a", 1, 999)
     assert "arn" not in read.value.message + written.value.message
     assert [vars(record)["error.type"] for record in caplog.records] == [type(failure).__name__] * 2
+    assert client.calls == 2 * attempts
 
 
 def test_the_deployed_function_may_do_what_the_tool_does_and_no_more() -> None:

@@ -1,23 +1,22 @@
 """A model behind Amazon Bedrock Converse. One layer of retries, bounded by the turn's time.
 
-A read time-out is never sent again: the service may still be generating, and would bill both.
-The body is written by msgspec: botocore walks a long history value by value, which costs a sixth of a warm turn's CPU time.
+What ran out of time is never sent again: the service may still be generating, and would bill both.
 """
 
-import threading
+import base64
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
-from botocore.exceptions import ClientError
-from botocore.parsers import ResponseParserError
 from msgspec.structs import replace
 
-from agent.adapters.aws import CONNECTION_ERRORS, SDK_ERRORS, TIMEOUTS, error_code, is_misconfigured, pause, status_code
 from agent.adapters.bedrock.caching import with_cache_points
 from agent.adapters.families import family_of, suited
 from agent.adapters.refusals import read_refusal
-from agent.deadline import Deadline, start
+from agent.aws.errors import CallError, ServiceError, TimedOutError, UnreadableError
+from agent.deadline import Deadline
 from agent.errors import (
     AgentError,
     MisconfiguredError,
@@ -32,8 +31,8 @@ from agent.request_fields import has_high_effort
 ATTEMPTS = 3
 _FIRST_PAUSE = 0.5  # seconds; doubled, with jitter
 _USAGE = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
-# What botocore's parser raises on an answer that is not of its service, and what reading such an answer raises here.
-_UNREADABLE = (AttributeError, TypeError, KeyError, ValueError, RecursionError)
+# What reading an answer that is not Converse's raises.
+_UNREADABLE = (AttributeError, TypeError, KeyError, ValueError)
 _CHECK = "(check model access, MODEL_ID and the function's permissions)"
 
 
@@ -60,9 +59,9 @@ class BedrockModel:
     def __init__(self, client: Any, model_id: str, inference: Inference) -> None:
         self.model_id = model_id
         self._client = client
+        # an ARN's slashes are part of the one segment
+        self._path = f"/model/{quote(model_id, safe='-._~')}/converse"
         self._prompt_caching = inference.prompt_caching
-        self._body = threading.local()
-        client.meta.events.register("before-call.bedrock-runtime.Converse", self._put_body)
         config = {"maxTokens": inference.max_tokens, "temperature": inference.temperature, "topP": inference.top_p}
         config = {} if has_high_effort(model_id, inference.request_fields) else config
         self._inference = {name: value for name, value in config.items() if value is not None}
@@ -99,26 +98,25 @@ class BedrockModel:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._reply(self._call(body, deadline))
-            except SDK_ERRORS as error:
+            except CallError as error:
                 ours, again = _translated(error)
-                if not again or attempt == ATTEMPTS or not pause(attempt, _FIRST_PAUSE, deadline):
+                if not again or attempt == ATTEMPTS or not deadline.pause(attempt, _FIRST_PAUSE):
                     raise ours from error
             except _UNREADABLE as error:  # not sent again: it was answered, and is paid for
                 raise ModelError(detail=f"the answer can't be read: {type(error).__name__}") from error
         raise ModelUnavailableError
 
     def _call(self, body: bytes, deadline: Deadline) -> dict[str, Any]:
-        """One request, waited for until the deadline: a socket's time-out starts anew with each byte, so it can't bound this."""
         if deadline.left() <= 0:
             raise OutOfTimeError
-        future = start(lambda: self._send(body))
+        answered = self._client.post(self._path, body, deadline).body()
         try:
-            response: dict[str, Any] = future.result(timeout=deadline.left())
-        except TimeoutError:
-            raise OutOfTimeError from None
-        if "output" not in response:  # botocore reads a body that was cut off as an empty one
-            raise ResponseParserError("the answer holds no output")
-        return response
+            answer = json.loads(answered)
+        except (ValueError, RecursionError) as error:
+            raise UnreadableError("the answer is no JSON") from error
+        if not isinstance(answer, dict) or "output" not in answer:
+            raise UnreadableError("the answer holds no output")
+        return answer
 
     def _messages(self, messages: Sequence[Message]) -> list[Message]:
         """Without what only we know of them, and without texts beside tool uses where the model refuses these."""
@@ -128,21 +126,11 @@ class BedrockModel:
             for m in messages
         ]
 
-    def _send(self, body: bytes) -> dict[str, Any]:
-        self._body.value = body
-        response: dict[str, Any] = self._client.converse(modelId=self.model_id, messages=[])
-        return response
-
-    def _put_body(self, params: dict[str, Any], **_: object) -> None:
-        body = getattr(self._body, "value", None)
-        if body is not None:  # else another model of the same client is called
-            params["body"] = body
-
     def _reply(self, response: dict[str, Any]) -> ModelReply:
         usage = response.get("usage") or {}
         message = (response.get("output") or {}).get("message") or {}
         return ModelReply(
-            content=[block for block in message.get("content") or [] if isinstance(block, dict)],
+            content=[_block(block) for block in message.get("content") or [] if isinstance(block, dict)],
             stop_reason=clean_text(str(response.get("stopReason") or ""))[:64] or "unknown",
             usage=Usage(*(_count(usage.get(name)) for name in _USAGE)),
             model_id=shown(self.model_id),
@@ -152,6 +140,14 @@ class BedrockModel:
 def shown(model_id: str) -> str:
     """The id as answers and logs name it: of an ARN only what follows the account."""
     return model_id.rpartition("/")[2]
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    """The block with its bytes as bytes, which only redacted reasoning holds."""
+    match block:
+        case {"reasoningContent": {"redactedContent": str(text)}}:
+            return {"reasoningContent": {"redactedContent": base64.b64decode(text)}}
+    return block
 
 
 def _count(value: object) -> int:
@@ -166,15 +162,14 @@ def _tools_of(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return [{"toolSpec": {"name": name, "description": description, "inputSchema": schema}} for name in names]
 
 
-def _translated(error: Exception) -> tuple[AgentError, bool]:
-    """Our error for botocore's, and whether the same request may be sent again."""
+def _translated(error: CallError) -> tuple[AgentError, bool]:
+    """Our error for a call's, and whether the same request may be sent again."""
     detail = str(error)
-    if isinstance(error, ClientError):
-        ours = read_refusal(status_code(error), error_code(error), detail, detail, _CHECK)
-        if isinstance(ours[0], MisconfiguredError) or not is_misconfigured(error):
-            return ours
-    if is_misconfigured(error):
+    if isinstance(error, TimedOutError):
+        return OutOfTimeError(detail=detail), False
+    if not isinstance(error, ServiceError):
+        return ModelUnavailableError(detail=detail), True
+    ours = read_refusal(error.status, error.code, error.message, detail, _CHECK)
+    if error.is_misconfigured and not isinstance(ours[0], MisconfiguredError):
         return MisconfiguredError(detail=f"{detail} {_CHECK}"), False
-    # a read time-out is not sent again: the model may still be at it
-    again = isinstance(error, (*CONNECTION_ERRORS, ResponseParserError)) and not isinstance(error, TIMEOUTS)
-    return ModelUnavailableError(detail=detail), again
+    return ours

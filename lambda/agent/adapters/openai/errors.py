@@ -4,11 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.exceptions import SSLError
-
-from agent.adapters.aws import CONNECTION_ERRORS
 from agent.adapters.refusals import read_refusal
-from agent.errors import AgentError, MisconfiguredError, ModelUnavailableError
+from agent.aws.errors import ConnectionFailedError, TimedOutError
+from agent.errors import AgentError, ModelUnavailableError, OutOfTimeError
 
 _CHECK = "(check OPENAI_BASE_URL, MODEL_ID and the API key)"
 _UNSUPPORTED = ("unsupported", "not supported", "unrecognized", "unknown", "not permitted")
@@ -63,10 +61,10 @@ def translated(error: Exception) -> tuple[AgentError, bool]:
     detail = str(error)
     if isinstance(error, RefusedError):
         return read_refusal(error.status, " ".join(error.codes), error.message, detail, _CHECK)
-    if isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in detail:
-        return MisconfiguredError(detail=f"{detail} (the endpoint's certificate is not to be trusted)"), False
-    # a read time-out is not among these: the model may still be at it, and would cost twice
-    return ModelUnavailableError(detail=detail), isinstance(error, CONNECTION_ERRORS)
+    # what ran out of time is not sent again: the model may still be at it, and would cost twice
+    if isinstance(error, TimedOutError):
+        return OutOfTimeError(detail=detail), False
+    return ModelUnavailableError(detail=detail), isinstance(error, ConnectionFailedError)
 
 
 def _details(detail: Any) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 from agent.adapters.bedrock.model import Inference
 from agent.adapters.openai.model import OpenAIModel
+from agent.aws.transport import Transport
 from agent.deadline import Deadline
 from agent.messages import Message, user_text
 from agent.ports import ModelReply, ModelRequest
@@ -24,7 +25,8 @@ def model_of(
 ) -> OpenAIModel:
     """A model behind the server; `waits` gets the seconds that it pauses. Without a key it sends none."""
     sleep = (waits if waits is not None else []).append
-    return OpenAIModel(server.url, MODEL, key, Inference(**{"max_tokens": 64, **inference}), sleep=sleep)
+    asked = Inference(**{"max_tokens": 64, **inference})
+    return OpenAIModel(Transport({}), server.url, MODEL, lambda _: key(), asked, sleep=sleep)
 
 
 def request(*messages: Message, system: str = "", tools: Any = (), **more: Any) -> ModelRequest:

@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import botocore.session
 import pytest
 
 from agent.adapters.bedrock.model import BedrockModel, Inference
 from agent.adapters.mending import MendingModel
 from agent.adapters.react.model import ReActModel
 from agent.adapters.react.prompt import ENGLISH, JAPANESE, Words
+from agent.aws.client import AWS
 from agent.errors import ToolError
 from agent.messages import Message, assistant_text
 from agent.ports import Model, ModelReply
@@ -20,6 +20,7 @@ from agent.turn.loop import CONCLUDE, Limits
 from agent.turn.outcome import Outcome
 from local.bedrock.script import ScriptedModel
 from local.bedrock.server import BedrockServer
+from tests.agent.edge.whole_function import least_environment
 from tests.agent.turn.turns import Notes, boom, echo, make_turn, refuse, spy
 from tests.fakes import LLAMA, FakeJournal, FakeModel, asks, reply, use
 
@@ -189,7 +190,7 @@ def test_a_model_of_bedrock_that_takes_neither_tools_nor_stop_sequences_uses_too
         ]
     )
     with BedrockServer(script) as server:
-        client = botocore.session.get_session().create_client("bedrock-runtime", endpoint_url=server.url)
+        client = AWS(least_environment(AWS_ENDPOINT_URL=server.url)).client("bedrock-runtime")
         outcome = make_turn(
             ReActModel(MendingModel(BedrockModel(client, LLAMA, Inference(1024)), FakeJournal().warning))
         ).run()
