@@ -1,4 +1,4 @@
-"""Code of a user's is called from here alone, so that whatever it raises is caught in one place and told as what it is."""
+"""Code of a tool's author is called from here alone: whatever it raises, sys.exit() too, is caught in one place."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,7 +10,5 @@ def outcome(call: Callable[[], T]) -> tuple[T, None] | tuple[None, BaseException
     """What the call gives, or what it raised."""
     try:
         return call(), None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - a bug of the user's, sys.exit() too, must not end the function
+    except BaseException as error:  # noqa: BLE001 - a bug there must end neither a turn nor the function
         return None, error

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_or
 import msgspec
 
 from agent.deadline import Deadline
+from agent.tooling.own_code import outcome
 from agent.tooling.schemas import Schema, Value, WrongArgumentsError, converter, schema_of_values, takes_none
 
 P = ParamSpec("P")
@@ -67,13 +68,12 @@ class Tool(Generic[P, R]):
         """Whether a call with this input needs a person's yes. What can't be told needs one; what can't be run doesn't."""
         if self.needs_approval is False:
             return False
-        try:
-            arguments = self.arguments(copy.deepcopy(value))
-            return self.needs_approval is True or bool(self.needs_approval(**arguments))
-        except WrongArgumentsError:
-            return False
-        except Exception:  # noqa: BLE001 - code of the tool's author, which must not open the door by failing
-            return True
+        waits, error = outcome(lambda: self._waits(self.arguments(copy.deepcopy(value))))
+        # a rule that fails must not open the door
+        return not isinstance(error, WrongArgumentsError) if error else bool(waits)
+
+    def _waits(self, arguments: dict[str, Any]) -> bool:
+        return self.needs_approval(**arguments) if callable(self.needs_approval) else self.needs_approval
 
     def bind(self, value: dict[str, Any], context: ToolContext) -> Callable[[], Any]:
         """The call with these arguments, not yet made. Raises WrongArgumentsError, which names the field."""

@@ -19,6 +19,7 @@ from agent.deadline import Deadline, start
 from agent.errors import ToolError
 from agent.messages import Block, clean_text
 from agent.ports import Listener, ToolCall, ToolRecord
+from agent.tooling.own_code import outcome
 from agent.tooling.schemas import WrongArgumentsError
 from agent.tooling.tool import Tool, ToolContext
 from agent.tooling.tool_result import cut, result_content
@@ -195,18 +196,19 @@ class Toolbox:
 def _call(each: Tool[..., Any], call: ToolCall, context: ToolContext, limit: int) -> _Answer:
     """Runs in the tool's thread. Everything that a tool may raise ends here: it is the model's to read, or the log's."""
     began = time.perf_counter()
-    try:
-        content = result_content(each.bind(call.input, context)(), limit)
-    except WrongArgumentsError as error:
-        text = f"{each.name} was not run, its arguments are wrong: {error.message}."
-        return _failed(cut(clean_text(text), limit), "refused")
-    except ToolError as error:
-        text = clean_text(error.message if error.message.strip() else ToolError.default)
-        return _failed(cut(text, limit), "tool_error", time.perf_counter() - began)
-    except BaseException as error:  # noqa: BLE001 - a bug must not end the turn
-        text = f"{each.name} failed unexpectedly. Nothing more is known about it here."
-        return _failed(text, type(error).__name__, time.perf_counter() - began, error)
-    return _Answer("success", content, time.perf_counter() - began)
+    content, error = outcome(lambda: result_content(each.bind(call.input, context)(), limit))
+    seconds = time.perf_counter() - began
+    match error:
+        case None:
+            return _Answer("success", content or [], seconds)
+        case WrongArgumentsError():
+            text = f"{each.name} was not run, its arguments are wrong: {error.message}."
+            return _failed(cut(clean_text(text), limit), "refused")
+        case ToolError():
+            text = clean_text(error.message if error.message.strip() else ToolError.default)
+            return _failed(cut(text, limit), "tool_error", seconds)
+    text = f"{each.name} failed unexpectedly. Nothing more is known about it here."
+    return _failed(text, type(error).__name__, seconds, error)
 
 
 def _failed(text: str, error: str, seconds: float = 0, problem: BaseException | None = None) -> _Answer:
