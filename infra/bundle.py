@@ -53,7 +53,7 @@ class Bundle:
 
     def build(self, output: Path) -> None:
         """Fills an empty folder. Raises BundleError."""
-        _install(self, output)
+        install(self, output)
         _trim(output, self.services)
         for name, path in self._files():
             target = output / name
@@ -75,7 +75,8 @@ class Bundle:
                 yield name.as_posix(), path
 
 
-def _install(bundle: Bundle, output: Path) -> None:
+def install(bundle: Bundle, output: Path) -> None:
+    """Installs the wheels of a bundle into a folder. Raises BundleError."""
     command = [
         sys.executable,
         "-m",

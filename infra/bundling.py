@@ -1,6 +1,7 @@
 """The bundle as a CDK asset. It is made here and not by the CDK's own bundling, which knows Docker or a callback."""
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from aws_cdk import aws_lambda as lambda_
 
 from infra.bundle import Bundle
 from infra.choices import ConfigError
-from infra.compiler import Compiler, find_compiler
+from infra.compiler import BundleError, Compiler, find_compiler
 from infra.config import SETTINGS, Config
 from infra.declared import Declared, declared
 
@@ -40,10 +41,13 @@ def function_bundle(
 ) -> Bundle:
     """The bundle for the choices, with what the tools on offer need and declare.
 
-    Raises ConfigError for a tool that there is no module of, and for pyc=require without a Python to compile; DeclaredError.
+    Raises ConfigError for a tool that there is no module of, and for pyc=require without a Python to compile; DeclaredError; and
+    BundleError for packages that no lock has.
     """
     here = config.bundle_for == "machine"
     tools = offered_modules(config.tools, own)
+    for tool in tools:
+        _check_lock(tool)
     return Bundle(
         source=SOURCE,
         locks=(RUNTIME_LOCK, *filter(Path.is_file, [tool.with_suffix(".lock") for tool in tools])),
@@ -80,6 +84,23 @@ def _secrets_json(needs: Mapping[str, Declared]) -> str:
     """Which secrets the tools of each module may read, in the form of the .toml that they stand in."""
     secrets = {module: {"secrets": dict(each.secrets)} for module, each in needs.items() if each.secrets}
     return json.dumps(secrets, indent=2, sort_keys=True) + "\n"
+
+
+def _check_lock(tool: Path) -> None:
+    requirements, lock = tool.with_suffix(".in"), tool.with_suffix(".lock")
+    if not requirements.is_file():
+        return
+    names = {_package(line) for line in requirements.read_text(encoding="utf-8").splitlines()} - {""}
+    locked = {_package(line) for line in lock.read_text(encoding="utf-8").splitlines()} if lock.is_file() else set()
+    if names - locked:
+        told = "/".join(requirements.parts[-3:])
+        raise BundleError(f"{told}: {', '.join(sorted(names - locked))} in no {lock.name} beside it: run `make lock`")
+
+
+def _package(line: str) -> str:
+    """The name of the package that a line asks for, as packages' names are compared (PEP 503); blank for any other line."""
+    found = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", line)
+    return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""
 
 
 def function_code(stack: cdk.Stack, bundle: Bundle) -> lambda_.Code:

@@ -1,6 +1,6 @@
 """The stack: composes the constructs and grants each what it needs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from infra.dashboard import Dashboard
 from infra.declared import Declared, declared
 from infra.default_model import default_model, promise_ended
 from infra.function import AgentFunction
+from infra.loading import check_loading
 from infra.metrics import AgentMetrics
 from infra.outputs import add_outputs
 from infra.permissions import (
@@ -34,6 +35,9 @@ from infra.queries import SavedQueries
 from infra.regions import lacks_bedrock
 from infra.session_table import SessionTable
 from infra.test_events import ConsoleEvents
+
+# For what needs a region where the stack's is not known yet.
+SOME_REGION = "us-east-1"
 
 
 class AgentStack(cdk.Stack):
@@ -64,13 +68,15 @@ class AgentStack(cdk.Stack):
         self._look_ahead(config, today or datetime.now(UTC).date())
         needs = declared(offered_modules(config.tools, own), SETTINGS).values()
         sessions = SessionTable(self, "Sessions", config)
-        bundle = function_bundle(config, own=own)
+        bundle, environment = function_bundle(config, own=own), _environment(config, sessions, needs)
+        if self.bundling_required:
+            check_loading(bundle, _plain(environment), name=config.name, region=self._known_region or SOME_REGION)
         agent = AgentFunction(
             self,
             "Agent",
             config,
             code=function_code(self, bundle),
-            environment=_environment(config, sessions, needs),
+            environment=environment,
             key=sessions.key,
         )
         sessions.grant(agent.role)
@@ -152,3 +158,8 @@ def _environment(config: Config, sessions: SessionTable, needs: Iterable[Declare
     for need in needs:
         variables |= need.environment
     return variables | config.environment()
+
+
+def _plain(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment before anything is there: what only a deployment tells has a stand-in."""
+    return {name: "unknown" if cdk.Token.is_unresolved(value) else value for name, value in environment.items()}

@@ -47,6 +47,29 @@ def test_the_lock_of_a_tool_goes_along_where_the_tool_is_offered(own: Path) -> N
     assert locks("b") == locks("") == ["runtime.lock"]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "locked", "missing"),
+    [
+        ("Some_Package>=2\n# of theirs\nother[extra]\n", "some-package==2 \\\n    --hash=sha256:00\nother==1\n", None),
+        ("\n# nothing yet\n", None, None),
+        ("httpx\n", None, "httpx"),
+        ("httpx\nanyio\n", "httpx==1 \\\n    # via anyio\n", "anyio"),
+    ],
+)
+def test_packages_that_no_lock_has_stop_the_synth(
+    own: Path, wanted: str, locked: str | None, missing: str | None
+) -> None:
+    (own / "tools" / "b.in").write_text(wanted)
+    if locked is not None:
+        (own / "tools" / "b.lock").write_text(locked)
+    if missing is None:
+        bundle("b", own)
+        return
+    with pytest.raises(BundleError) as raised:
+        bundle("b", own)
+    assert str(raised.value) == f"my_agent/tools/b.in: {missing} in no b.lock beside it: run `make lock`"
+
+
 @pytest.mark.parametrize("chosen", ["b,luck", "luck,*"])
 def test_a_tool_that_there_is_no_module_of_stops_the_synth(own: Path, chosen: str) -> None:
     with pytest.raises(ConfigError, match=r"but must be without luck: there is no such tool module$"):
