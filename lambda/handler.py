@@ -15,6 +15,7 @@ from agent.adapters.dynamodb.store import DynamoDBStore
 from agent.adapters.journal import PowertoolsJournal
 from agent.adapters.mending import MendingModel
 from agent.adapters.secrets import Secret, SecretsManager
+from agent.adapters.traces import TracedModel, Traces
 from agent.aws.client import AWS
 from agent.deadline import Deadline
 from agent.edge.entrance import App, Entrance
@@ -32,7 +33,9 @@ from agent.turn.loop import Limits
 _OWN = Path(__file__).parent / "my_agent"
 
 
-def build(settings: Settings, own: Path, environment: Mapping[str, str], logger: Logger, metrics: Metrics) -> App:
+def build(
+    settings: Settings, own: Path, environment: Mapping[str, str], logger: Logger, metrics: Metrics, traces: Traces
+) -> App:
     """The app with these settings and the user's folder.
 
     Raises MisconfiguredError, whose detail says what to fix.
@@ -45,11 +48,11 @@ def build(settings: Settings, own: Path, environment: Mapping[str, str], logger:
         settings.max_tool_uses_per_step,
         settings.max_parallel_tools,
     )
-    journal = PowertoolsJournal(logger, metrics, settings.log_content)
+    journal = PowertoolsJournal(logger, metrics, settings.log_content, traces)
     store = SecretsManager(aws.client("secretsmanager"))
     vault = Vault(declared_secrets(settings.tools, own), environment, store, journal.warning)
     sessions = Sessions(
-        models=_models(settings, aws, journal),
+        models=[TracedModel(model, traces) for model in _models(settings, aws, journal)],
         store=DynamoDBStore(dynamodb, settings.table_name),
         toolbox=Toolbox(load_tools(settings.tools, own), tool_limits, vault.of),
         journal=journal,
@@ -123,10 +126,11 @@ def start(environment: Mapping[str, str], own: Path = _OWN) -> Function:
     fallback: dict[str, Any] = {} if settings else {"level": "INFO", "sampling_rate": 0.0}
     logger = Logger(service=service, use_rfc3339=True, **fallback)
     metrics = Metrics(service=service, namespace=environment.get("POWERTOOLS_METRICS_NAMESPACE") or "agent")
-    journal = PowertoolsJournal(logger, metrics, log_content=False)
+    traces = Traces(environment)
+    journal = PowertoolsJournal(logger, metrics, log_content=False, traces=traces)
     app: App | None = None
     if settings:
-        app, failure = attempt(lambda: build(settings, own, environment, logger, metrics))
+        app, failure = attempt(lambda: build(settings, own, environment, logger, metrics, traces))
     if failure:
         journal.failure(failure, environment.get("MODEL_ID", ""), request_id="")
     # read by itself: the answer that tells of wrong settings streams, too

@@ -1,7 +1,7 @@
 """What the core asks of the outside world: a model, a session store, a journal. Adapters fulfil it; fakes do in tests."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -14,8 +14,8 @@ from agent.messages import Block, Message, Usage
 class ModelRequest(msgspec.Struct, frozen=True):
     """One call of the model: a system prompt (may be blank), Converse messages, tool specs (`{"toolSpec": ...}`).
 
-    `stop_sequences` end the text where the model writes one of them: at most 4, none blank. Without `sampling` neither
-    temperature nor top_p is sent.
+    `about` tells session and turn, for the provider's own log of calls. `stop_sequences` end the text where the model writes one
+    of them: at most 4, none blank. Without `sampling` neither temperature nor top_p is sent.
     """
 
     system: str
@@ -23,6 +23,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     tools: Sequence[dict[str, Any]]
     stop_sequences: Sequence[str] = ()
     sampling: bool = True
+    about: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class ModelReply(msgspec.Struct, frozen=True):

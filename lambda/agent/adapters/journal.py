@@ -12,6 +12,7 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+from agent.adapters.traces import Traces
 from agent.errors import AgentError, ModelThrottledError
 from agent.ports import ToolRecord
 
@@ -35,8 +36,9 @@ _ACCOUNT = re.compile(r"\b[0-9]{12}\b")
 class PowertoolsJournal:
     """The Journal port, and the turn's own line and metrics."""
 
-    def __init__(self, logger: Logger, metrics: Metrics, log_content: bool) -> None:
+    def __init__(self, logger: Logger, metrics: Metrics, log_content: bool, traces: Traces | None = None) -> None:
         self._logger = logger
+        self._traces = traces
         self._metrics = metrics
         self._log_content = log_content
 
@@ -52,6 +54,8 @@ class PowertoolsJournal:
         }
         if record.error:
             fields["error.type"] = record.error
+        if self._traces:
+            self._traces.tool_use(record.name, record.milliseconds / 1000, fields, "fault" if record.error else "")
         if record.problem:
             places = traceback.format_tb(record.problem.__traceback__)
             fields["trace"] = "".join(traceback.format_exception(record.problem) if self._log_content else places)
@@ -103,6 +107,8 @@ class PowertoolsJournal:
         if first_text is not None:
             streamed["TimeToFirstText"] = first_text * 1000
             fields["milliseconds_to_first_text"] = round(first_text * 1000)
+        if self._traces:
+            self._traces.turn(self._logger.service, {**fields, "gen_ai.operation.name": "invoke_agent"})
         if self._log_content:
             fields |= {"question": question, "answer": answer["answer"]}
         self._logger.info("turn", extra=fields)
@@ -127,12 +133,17 @@ class PowertoolsJournal:
         """
         self._logger.append_keys(function_request_id=invocation)
         self._metrics.set_timestamp(round(time.time() * 1000))
+        if self._traces:
+            self._traces.begin()
 
     def failure(self, error: AgentError, model_id: str, request_id: str, *, raised: bool = False) -> None:
         """A request that was not answered: what the caller may know is in its message, what an operator needs in detail."""
         fields = {"error.type": error.code, "detail": _masked(error.detail), "request_id": request_id}
         fields["gen_ai.request.model"] = model_id.rpartition("/")[2] if model_id.startswith("arn:") else model_id
         told = {name: value for name, value in fields.items() if value}
+        if self._traces and request_id:
+            problem = "error" if error.code in _CLIENT_ERRORS else "fault"
+            self._traces.turn(self._logger.service, {**told, "detail": ""}, problem)
         ours = error.code in ("internal", "misconfigured")
         (self._logger.error if ours else self._logger.warning)("request failed", extra=told)
         self._emit(

@@ -191,6 +191,7 @@ class Sessions(msgspec.Struct, frozen=True):
             after_tool_use=lambda record: self.journal.tool_use(question.session_id, record),
             decisions={name: refusal(decision) for name, decision in decided.items()},
             listener=question.listener,
+            about={"session": question.session_id, "turn": str(held.turn)},
             model_id=answered_by,
             steps=steps,
             usage=usage,

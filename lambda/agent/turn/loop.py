@@ -70,6 +70,7 @@ class Turn:
     after_tool_use: Callable[[ToolRecord], None]
     decisions: Mapping[str, str] = field(default_factory=dict)  # tool use id -> why a person let it not run, or blank
     listener: Listener | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
     model_id: str = ""
@@ -137,7 +138,8 @@ class Turn:
             messages = [*itertools.chain.from_iterable(self.history), *self.messages]
             if sentence:
                 messages[-1] = with_sentence(messages[-1], sentence)
-            began, request = self.deadline.left(), ModelRequest(self.system, messages, self.toolbox.specs)
+            began = self.deadline.left()
+            request = ModelRequest(self.system, messages, self.toolbox.specs, about=self.about)
             if self.listener:
                 self.listener.begin(self.steps + 1)
             try:

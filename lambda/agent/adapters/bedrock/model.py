@@ -87,6 +87,8 @@ class BedrockModel:
             inference["stopSequences"] = list(request.stop_sequences)
         if inference:
             parameters["inferenceConfig"] = inference
+        if request.about:
+            parameters["requestMetadata"] = dict(request.about)
         if request.system.strip():
             parameters["system"] = [{"text": request.system}]
         tools = list(request.tools) or _tools_of(request.messages)

@@ -132,7 +132,7 @@ def react_request(request: ModelRequest, words: Words) -> ModelRequest:
     """The request without tools: they are described in the system text, their uses and results stand in the messages."""
     tools = "\n\n".join(_described(each["toolSpec"], words) for each in request.tools) or words.no_tools
     system = "\n\n".join(part for part in (request.system.strip(), words.instructions.format(tools=tools)) if part)
-    return ModelRequest(system, _plain(request.messages, words), [])
+    return ModelRequest(system, _plain(request.messages, words), [], about=request.about)
 
 
 def _described(spec: dict[str, Any], words: Words) -> str:
