@@ -1,12 +1,16 @@
 """Secrets in AWS Secrets Manager."""
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any
 
 from agent.aws.client import Client
 from agent.aws.errors import CallError, ServiceError
 from agent.deadline import Deadline
 from agent.errors import MisconfiguredError, ModelUnavailableError, StorageUnavailableError
+
+_KEPT = 5 * 60  # seconds, after which a key that was changed is the new one
 
 
 class SecretsManager:
@@ -28,17 +32,23 @@ class SecretsManager:
 
 
 class Secret:
-    """A secret by its name or ARN, read anew with each call."""
+    """A secret by its name or ARN, kept for five minutes, so that not every model call waits for it and costs one more."""
 
-    def __init__(self, client: Any, name: str) -> None:
-        self._client = client
-        self._name = name
+    def __init__(self, client: Any, name: str, clock: Callable[[], float] = time.time) -> None:
+        self._client, self._name, self._clock = client, name, clock
+        self._text, self._ends = "", 0.0
 
     def __call__(self, deadline: Deadline) -> str:
         """Its text; of a JSON object with one text, as the console makes it, that text.
 
         Raises MisconfiguredError where it is none or may not be read, ModelUnavailableError where the service fails.
         """
+        # by wall clock, which also counts while Lambda freezes the process
+        if self._clock() >= self._ends:
+            self._text, self._ends = self._read(deadline), self._clock() + _KEPT
+        return self._text
+
+    def _read(self, deadline: Deadline) -> str:
         try:
             response = self._client.call("GetSecretValue", {"SecretId": self._name}, deadline)
         except CallError as error:

@@ -56,12 +56,24 @@ def test_a_key_that_happens_to_be_json_stays_as_it_is(client: Any, name: str, te
     assert read_key(client.reader, name) == text
 
 
-def test_a_secret_is_read_anew_with_each_call(client: Any, name: str) -> None:
+def test_a_secret_is_read_anew_after_five_minutes_and_not_before(client: Any, name: str) -> None:
     client.create_secret(Name=name, SecretString="old")
-    secret = Secret(client.reader, name)
+    clock = [1000.0]
+    secret = Secret(client.reader, name, lambda: clock[0])
     assert secret(Deadline.after(5)) == "old"
     client.put_secret_value(SecretId=name, SecretString="new")
+    clock[0] += 299
+    assert secret(Deadline.after(5)) == "old"
+    clock[0] += 1
     assert secret(Deadline.after(5)) == "new"
+
+
+def test_a_secret_that_could_not_be_read_is_asked_for_again(client: Any, name: str) -> None:
+    secret = Secret(client.reader, name)
+    with pytest.raises(MisconfiguredError):
+        secret(Deadline.after(5))
+    client.create_secret(Name=name, SecretString="sk-key")
+    assert secret(Deadline.after(5)) == "sk-key"
 
 
 @pytest.mark.parametrize("text", ["  ", '{"a": "sk-key", "b": "sk-other"}', '{"a": 5}', "{}", '{"a": " "}'])

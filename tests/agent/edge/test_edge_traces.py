@@ -30,7 +30,7 @@ class Daemon:
 
     def received(self) -> list[dict[str, Any]]:
         """All documents that came, each of the form that X-Ray takes."""
-        found = []
+        found: list[dict[str, Any]] = []
         while True:
             try:
                 header, _, document = self.socket.recvfrom(65_536)[0].partition(b"\n")
