@@ -21,8 +21,8 @@ _LONGEST_NAME = 64
 _CONTEXT = "agent.tooling.tool.ToolContext"  # the keyword argument of the context: no property of a schema is called so
 # What LangChain gives a function beside the model's arguments, outside of its own agents, too
 _GIVEN = re.compile("InjectedToolCallId|RunnableConfig|CallbackManagerForToolRun")
+_INJECTED = re.compile("Injected|ToolRuntime")  # the types of what the model isn't told of
 _Check = Callable[[dict[str, Any]], dict[str, Any]]
-_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def adopted(
@@ -49,7 +49,7 @@ def adopted(
         name = _valid_name(str(about.name or ""))
         told, arguments, call = make(thing)
         spec = spec_of(name, f"{about.description or ''}\n\n{told.sentence}", told.schema)
-    except (TypeError, ValueError, NameError, RuntimeError) as error:  # Pydantic's own errors are of these
+    except (TypeError, ValueError, NameError, AttributeError, RuntimeError) as error:  # Pydantic's own are of these
         raise TypeError(f"tool {about.name}: {error}") from error
     changes = side_effects or needs_approval is not False
     return Tool(name, spec, call, arguments, _CONTEXT, changes, needs_approval, timeout_seconds)
@@ -69,36 +69,41 @@ def _valid_name(name: str) -> str:
 def _langchain(thing: Any) -> tuple[Told, _Check, Callable[..., Any]]:
     function = getattr(thing, "func", None) or getattr(thing, "coroutine", None) or thing._run
     parameters = inspect.signature(function).parameters.values()
+    wanted = {each.name: str(each.annotation) for each in parameters if each.default is each.empty}
+    variadic = {each.name for each in parameters if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)}
     if isinstance(thing.args_schema, dict):
         from agent.tooling.validation import judged  # needs packages that no other tool does
 
         told, check = judged(thing.args_schema)
-        _refuse_missing(parameters, {}, told.schema["properties"])
+        _refuse_missing(wanted, variadic | told.schema["properties"].keys())
         return told, check, _langchain_call(thing)
     if thing.args_schema is None and "tool_input" in thing.args:  # `Tool`, whose function takes one text
         return _told({"type": "object", "properties": thing.args}), _one_text, _langchain_call(thing)
-    kind, schema = thing.get_input_schema(), _json_schema(thing.tool_call_schema)
-    properties, required, names = schema.get("properties", {}), schema.get("required", []), _names(kind)
-    filled = _refuse_missing(parameters, _fields(kind), properties)
-    variadic = {each.name for each in parameters if each.kind in _VARIADIC} - set(required)
-    properties = {names.get(name, name): each for name, each in properties.items() if name not in variadic}
-    told = _told({**schema, "properties": properties, "required": [names.get(name, name) for name in required]})
+    kind = thing.get_input_schema()
+    fields, names = _fields(kind), _names(kind)
+    marks = {name: f"{getattr(field, 'metadata', '')} {field.annotation}" for name, field in fields.items()}
+    hidden = {name for name, mark in marks.items() if _INJECTED.search(mark)}
+    required = {name for name, field in fields.items() if _is_required(field)}
+    offered = marks.keys() - hidden or set(_json_schema(kind).get("properties", ()))
+    _refuse_missing(wanted | {name: marks[name] for name in hidden & required}, variadic | offered)
+    schema = _json_schema(kind)
+    untold = {names[name] for name in hidden | (variadic & marks.keys() - required)}
+    properties = {name: each for name, each in schema.get("properties", {}).items() if name not in untold}
+    told = _told(
+        {
+            **schema,
+            "properties": properties,
+            "required": [each for each in schema.get("required", ()) if each not in untold],
+        }
+    )
+    filled = [name for name in hidden if _GIVEN.search(marks[name])]
     return told, _checked_by(kind, told, filled), _langchain_call(thing)
 
 
-def _refuse_missing(
-    parameters: Iterable[inspect.Parameter], fields: Mapping[str, Any], offered: Mapping[str, Any]
-) -> list[str]:
-    """The fields that LangChain fills with the id of the call. Raises TypeError for others that no model can give."""
-    needed = {each.name: str(each.annotation) for each in parameters if each.default is each.empty}
-    needed = {each.name: needed[each.name] for each in parameters if each.name in needed and each.kind not in _VARIADIC}
-    hidden = {
-        name: str(field.metadata) for name, field in fields.items() if name not in offered and _is_required(field)
-    }
-    for name, mark in {**needed, **hidden}.items():
+def _refuse_missing(wanted: Mapping[str, str], offered: Iterable[str]) -> None:
+    for name, mark in wanted.items():
         if name not in offered and not _GIVEN.search(mark):
             raise TypeError(f"its parameter {name} is given by LangChain's own agents alone")
-    return list(hidden)
 
 
 def _langchain_call(thing: Any) -> Callable[..., Any]:
@@ -189,7 +194,7 @@ def _fields(kind: Any) -> Mapping[str, Any]:
 def _names(kind: Any) -> dict[str, str]:
     """By which name Pydantic takes a field: its alias, where it has one."""
     aliases = {name: getattr(field, "validation_alias", None) or field.alias for name, field in _fields(kind).items()}
-    choices = {name: getattr(alias, "choices", [alias])[0] for name, alias in aliases.items() if alias}
+    choices = {name: getattr(alias, "choices", [alias])[0] if alias else name for name, alias in aliases.items()}
     for name, alias in choices.items():
         if not isinstance(alias, str):
             raise TypeError(f"its parameter {name} is taken out of another one")
