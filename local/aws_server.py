@@ -21,7 +21,9 @@ class AWSServer:
     """Serves within its context, at `url`, what moto mocks there."""
 
     def __init__(self) -> None:
-        self._server = HttpServer(0, threading.Lock(), _Handler)
+        self.one_at_a_time = threading.Lock()
+        """Who holds it has the tables to itself."""
+        self._server = HttpServer(0, self.one_at_a_time, _Handler)
         self._thread = threading.Thread(target=self._server.serve, name="moto-server", daemon=True)
 
     @property

@@ -1,4 +1,4 @@
-"""The function of lambda/, run in this process as Lambda would: one event at a time, changed files loaded again."""
+"""The function of lambda/, run in this process as Lambda would, and loaded again when its files have changed."""
 
 import contextlib
 import importlib
@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from local.debugger import CLOCK, breakpoints
 from local.function_log import FunctionLog
+from local.runtime_api import Invocation, RuntimeApi
 from local.tracebacks import own_places
 
 LAMBDA = Path(__file__).parent.parent / "lambda"
@@ -74,12 +75,16 @@ class LocalFunction:
         timeout_seconds: float = 120.0,
         on_record: Callable[[logging.LogRecord], None] | None = None,
         show_logs: bool = False,
+        runtime: RuntimeApi | None = None,
     ) -> None:
         self._root = root
         self._was_importable = str(root) in sys.path
-        self._timeout_seconds = timeout_seconds
+        self.timeout_seconds = timeout_seconds
         self._log = FunctionLog(root, on_record, raw=show_logs)
+        self._runtime = runtime
         self._lock = threading.Lock()
+        self._running = 0
+        self._around = contextlib.ExitStack()
         self._seen: dict[Path, int] | None = None
         self._handler: Handler = _refusal(RuntimeError("nothing is loaded yet"))
         self._modules_before = {name: module for name, module in sys.modules.items() if name == "handler"}
@@ -100,22 +105,47 @@ class LocalFunction:
             with contextlib.suppress(ValueError):
                 sys.path.remove(str(self._root))
 
-    def invoke(self, event: Any) -> tuple[Any, bool]:
-        """The function's result and True, or Lambda's error object (errorType, errorMessage) and False."""
-        # stdout belongs to the commands
-        with self._lock, breakpoints(), contextlib.redirect_stdout(sys.stderr):
+    def invoke(self, event: Any, on_chunk: Callable[[bytes], object] = lambda chunk: None) -> tuple[Any, bool]:
+        """The function's result and True, or Lambda's error object (errorType, errorMessage) and False.
+
+        With a Runtime API answers may be streamed there: `on_chunk` is told of their chunks. The result is what a gateway makes
+        of them that doesn't stream. Several events may be answered at once.
+        """
+        with self._entered():
+            context = LambdaContext(deadline=time.monotonic() + self.timeout_seconds)
+            invocation = Invocation(b"", 0, on_chunk, request_id=context.aws_request_id)
+            if self._runtime:
+                self._runtime.expect(invocation)
             try:
-                self._load_if_changed()
-            except Exception as error:  # noqa: BLE001 - whatever a file of lambda/ does wrong is for its writer to read
-                print(own_places(traceback.format_exc(), self._root), file=sys.stderr)
-                self._handler = _refusal(error)
-            try:
-                context = LambdaContext(deadline=time.monotonic() + self._timeout_seconds)
                 # Through JSON both ways, as on Lambda.
-                result = self._handler(json.loads(json.dumps(event)), context)
-                return json.loads(json.dumps(result)), True
+                result = json.loads(json.dumps(self._handler(json.loads(json.dumps(event)), context)))
+                succeeded = True
             except Exception as error:  # noqa: BLE001 - Lambda turns whatever a handler raises into such an object
-                return _failure(error), False
+                result, succeeded = _failure(error), False
+            if not self._runtime or self._runtime.take(context.aws_request_id):
+                return result, succeeded
+            return invocation.whole()
+
+    @contextlib.contextmanager
+    def _entered(self) -> Iterator[None]:
+        """Within the context the function is loaded, and stdout belongs to the commands."""
+        with self._lock:
+            if not self._running:
+                self._around.enter_context(breakpoints())
+                self._around.enter_context(contextlib.redirect_stdout(sys.stderr))
+                try:
+                    self._load_if_changed()
+                except Exception as error:  # noqa: BLE001 - whatever a file of lambda/ does wrong is for its writer to read
+                    print(own_places(traceback.format_exc(), self._root), file=sys.stderr)
+                    self._handler = _refusal(error)
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+                if not self._running:
+                    self._around.close()
 
     def _load_if_changed(self) -> None:
         files = {

@@ -1,11 +1,13 @@
 """An API Gateway HTTP API on 127.0.0.1: HTTP in, payload-2.0 events to a function, its answers out."""
 
+import itertools
 import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -13,6 +15,8 @@ from urllib.parse import urlsplit
 
 from local.payload import HttpRequest, HttpResponse, build_event, build_response, message
 from local.routes import Route, compile_routes, find_route
+from local.streamed import Invoke as StreamedInvoke
+from local.streamed import StreamedAnswer
 
 # What a payload-2.0 event goes to: the function's result and whether it succeeded (False: it raised).
 Invoke = Callable[[dict[str, Any]], tuple[Any, bool]]
@@ -21,6 +25,18 @@ Listener = Callable[[str, str, int, float], None]
 
 # API Gateway's quota for a payload.
 _MAX_BODY_BYTES = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """How requests are answered that want a stream: `wants` gives the event that asks for it, or None.
+
+    `invoke` gets that and who is told of chunks; `seconds` is how long the first may take.
+    """
+
+    wants: Callable[[dict[str, Any]], dict[str, Any] | None]
+    invoke: StreamedInvoke
+    seconds: float
 
 
 class Gateway:
@@ -41,6 +57,7 @@ class Gateway:
         cors: Mapping[str, Any] | None = None,
         authorizer: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
         listener: Listener | None = None,
+        streaming: Streaming | None = None,
     ) -> None:
         self._invoke = invoke
         self._routes = compile_routes(_routes_of_the_function() if routes is None else routes)
@@ -48,6 +65,7 @@ class Gateway:
         self._cors = cors
         self._authorizer = authorizer
         self._listener = listener
+        self._streaming = streaming
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.gateway = self
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -90,6 +108,8 @@ class Gateway:
                 return message(401, "Unauthorized")
             event["requestContext"]["authorizer"] = authorized
         try:
+            if self._streaming and (wanted := self._streaming.wants(event)):
+                return StreamedAnswer(self._streaming.invoke, wanted).response(self._streaming.seconds)
             result, succeeded = _within(self._timeout_seconds, lambda: self._invoke(event))
         except TimeoutError:
             return message(503, "Service Unavailable")
@@ -144,13 +164,28 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in response.headers:
             if name.lower() not in ("content-length", "connection"):
                 self.send_header(name, value)
-        if response.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+        if response.more is not None:
+            self.send_header("Transfer-Encoding", "chunked")
+        elif response.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
             self.send_header("Content-Length", str(len(response.body)))
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        if self.command != "HEAD" and response.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+        if response.more is not None:
+            self._send_chunks(itertools.chain((response.body,), response.more))
+        elif self.command != "HEAD" and response.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
             self.wfile.write(response.body)
+
+    def _send_chunks(self, chunks: Iterable[bytes]) -> None:
+        """Each as it comes; a stream that was cut off ends without its last chunk."""
+        try:
+            for chunk in filter(None, chunks):
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+                self.wfile.flush()
+        except ConnectionError:
+            self.close_connection = True
+        else:
+            self.wfile.write(b"0\r\n\r\n")
 
 
 def _within(seconds: float, call: Callable[[], tuple[Any, bool]]) -> tuple[Any, bool]:
@@ -187,4 +222,4 @@ def _preflight_headers(cors: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 def _with_cors(response: HttpResponse, cors: Mapping[str, Any], origin: str) -> HttpResponse:
     """An API with CORS of its own ignores what the function says of it."""
     kept = tuple((name, value) for name, value in response.headers if not name.lower().startswith("access-control-"))
-    return HttpResponse(response.status, (*kept, *_origin_headers(cors, origin)), response.body)
+    return replace(response, headers=(*kept, *_origin_headers(cors, origin)))

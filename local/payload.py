@@ -7,7 +7,7 @@ import base64
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -35,6 +35,8 @@ class HttpResponse:
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    more: Iterator[bytes] | None = None
+    """What comes behind the body, while it comes; it raises ConnectionError where the rest is lost."""
 
 
 def build_event(request: HttpRequest, route: Route, parameters: Mapping[str, str], request_id: str) -> dict[str, Any]:

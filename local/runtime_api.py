@@ -46,6 +46,14 @@ class Invocation:
         with suppress(InvalidStateError):
             self.outcome.set_result((result, succeeded))
 
+    def whole(self) -> Outcome:
+        """The outcome, as a gateway that doesn't stream makes it of a response that began with a prelude."""
+        result, succeeded = self.outcome.result()
+        if not succeeded or self.content_type != WITH_PRELUDE:
+            return result, succeeded
+        head, _, body = result.partition(PRELUDE_END.decode())
+        return {**json.loads(head), "body": body, "isBase64Encoded": False}, True
+
 
 class RuntimeApi(ThreadingHTTPServer):
     """Serves from its making until `close`, at `address` (host:port)."""

@@ -4,10 +4,11 @@ import errno
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from local.function import importable
-from local.gateway import Gateway
+from local.gateway import Gateway, Streaming
 from local.problem import ProblemError
 from local.screen import Screen
 from local.stack import Stack
@@ -47,6 +48,7 @@ def serve(
             cors=cors,
             authorizer=_Callers(screen, caller_of).authorize,
             listener=listen,
+            streaming=streaming_of(stack),
         )
     except OSError as error:
         reason = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror
@@ -86,10 +88,23 @@ class _Callers:
         return authorizer
 
 
+def streaming_of(stack: Stack) -> Streaming:
+    """Requests that accept an event stream come to the function as from a function URL, which can stream."""
+    with importable():
+        from agent.edge.streams import wants_events
+    return Streaming(partial(_as_function_url, wants_events), stack.invoke, stack.function.timeout_seconds)
+
+
+def _as_function_url(wants_events: Callable[[str], bool], event: dict[str, Any]) -> dict[str, Any] | None:
+    context = {**event["requestContext"], "domainName": "local.lambda-url.us-east-1.on.aws"}
+    return {**event, "requestContext": context} if wants_events(event["headers"].get("accept", "")) else None
+
+
 def _examples(url: str) -> str:
     body = '{"question": "What is the tangent of 7?", "session_id": "my-session"}'
     return f"""
   curl -s {url}/chat -H 'Content-Type: application/json' -d '{body}'
+  curl -sN {url}/chat -H 'Content-Type: application/json' -H 'Accept: text/event-stream' -d '{body}'
   curl -s {url}/sessions/my-session
   curl -s -X DELETE {url}/sessions/my-session
   curl -s {url}/health

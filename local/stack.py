@@ -2,6 +2,7 @@
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from local.function import LAMBDA, LocalFunction
 from local.locking import held
 from local.offline.model import BANNER, answer
 from local.problem import ProblemError
+from local.runtime_api import RuntimeApi
 from local.session_table import SessionTable
 from local.settings import Start, start_from
 
@@ -52,18 +54,23 @@ class Stack:
     sessions: SessionTable
     banner: str
     keep: Path | None
+    one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
-    def invoke(self, event: Any) -> tuple[Any, bool]:
-        """The function's outcome. Sessions are kept whatever it is: what a tool has done must not be done again."""
+    def invoke(self, event: Any, on_chunk: Callable[[bytes], object] = lambda chunk: None) -> tuple[Any, bool]:
+        """The function's outcome, and the chunks of an answer that streams.
+
+        Sessions are kept whatever it is: what a tool has done must not be done again.
+        """
         try:
-            return self.function.invoke(event)
+            return self.function.invoke(event, on_chunk)
         finally:
             self.save()
 
     def save(self) -> None:
         """Keep the sessions, if that was chosen."""
         if self.keep:
-            self.sessions.save(self.keep)
+            with self.one_at_a_time:  # the file must not be written while the table changes
+                self.sessions.save(self.keep)
 
 
 @contextmanager
@@ -83,6 +90,10 @@ def local_stack(
         if choices.keep and not choices.read_only:
             closing.enter_context(held(choices.keep))
         environment, banner = _environment(choices, start, closing, model_server)
+        runtime = RuntimeApi("arn:aws:lambda:us-east-1:123456789012:function:agent-local")
+        closing.callback(runtime.close)
+        tables = closing.enter_context(AWSServer())
+        environment |= {"AWS_LAMBDA_RUNTIME_API": runtime.address, "AWS_ENDPOINT_URL_DYNAMODB": tables.url}
         closing.enter_context(process_environment({**environment, **start.given}))
         closing.enter_context(mock_aws(config=_moto_config(choices.aws)))
         region = environment["AWS_DEFAULT_REGION"]
@@ -101,9 +112,10 @@ def local_stack(
             timeout_seconds=start.config.timeout_seconds,
             on_record=on_record,
             show_logs=choices.show_logs,
+            runtime=runtime,
         )
         keep = None if choices.read_only else choices.keep
-        yield Stack(closing.enter_context(function), sessions, banner, keep)
+        yield Stack(closing.enter_context(function), sessions, banner, keep, tables.one_at_a_time)
 
 
 def _environment(
@@ -113,7 +125,7 @@ def _environment(
     provider = "bedrock" if choices.aws else "openai" if choices.model_url is not None else None
     environment = {**start.environment(provider), **os.environ, "POWERTOOLS_METRICS_DISABLED": "true"}
     # The log stays on this machine, and the commands show what goes into the tools.
-    environment |= {"TABLE_NAME": _TABLE, "LOG_CONTENT": os.environ.get("LOG_CONTENT") or "true"}
+    environment |= {"TABLE_NAME": _TABLE, "LOG_CONTENT": os.environ.get("LOG_CONTENT") or "true", "STREAMING": "true"}
     # Whatever proxy there is, it isn't for this machine.
     environment["NO_PROXY"] = environment["no_proxy"] = _no_proxy()
     # The model of cdk.json, where it is one that can be asked here.
@@ -127,7 +139,6 @@ def _environment(
         model, banner = _model(choices.script)
         server = model_server or closing.enter_context(BedrockServer(model))
         _use_stand_in(environment, server.url, choices.model_id or "local.offline-v1")
-    environment["AWS_ENDPOINT_URL_DYNAMODB"] = closing.enter_context(AWSServer()).url
     return environment, banner
 
 

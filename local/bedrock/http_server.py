@@ -24,6 +24,7 @@ Answer = Callable[[str, bytes, bool], tuple[dict[str, Any], Reply]]
 
 _ROUTE = re.compile(r"/model/(?P<model_id>.+)/(?P<operation>converse|converse-stream)")
 _GARBAGE = b"<html><body>this is no answer of Bedrock</body></html>"
+_HEADERS = 120  # bytes of an event's start, in which its headers stand
 _POLL_SECONDS = 0.05  # how long closing may take at most
 _JOIN_SECONDS = 1.0  # a model that doesn't return is left to its daemon thread
 
@@ -157,7 +158,11 @@ class _Handler(Handler):
         if cut:
             all_events = list(events)
             events = all_events[: len(all_events) // 2]
+        pieces = 0
         for event in events:
+            pieces += b"contentBlockDelta" in event[:_HEADERS]
+            if pieces > 1 and self.server.closing.wait(reply.pause_seconds):
+                break
             self.wfile.write(b"%X\r\n%b\r\n" % (len(event), event))
             self.wfile.flush()
         if cut:

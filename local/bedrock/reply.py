@@ -37,13 +37,14 @@ class Reply:
     `usage` has Converse's keys (inputTokens, ...); without it, tokens are estimated at four characters each.
     `error` answers with an error instead. `mischief` disturbs the transport: `drop_before` and `drop_middle` close
     the connection before or within the answer, `silent` never answers until the server closes, `garbage` sends a
-    body that is no JSON.
+    body that is no JSON. A stream pauses for `pause_seconds` before each of its pieces but the first.
     """
 
     content: list[dict[str, Any]]
     stop_reason: str = "end_turn"
     usage: dict[str, int] | None = None
     latency_seconds: float = 0.0
+    pause_seconds: float = 0.0
     error: ErrorReply | None = None
     mischief: Mischief | None = None
 

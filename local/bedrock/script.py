@@ -1,6 +1,7 @@
 """A model that plays a script: a JSON list of answers, errors and mischief, one for each request, in order.
 
-An entry is an object of one of these kinds; all but `drop`, `silent` and `garbage` may stand with `latency_seconds`.
+An entry is an object of one of these kinds; all but `drop`, `silent` and `garbage` may stand with `latency_seconds`, and with
+`pause_seconds`, for which a stream waits before each of its pieces but the first.
 
     {"text": "hi"}                                        one text block
     {"tool_use": {"name": "sine", "input": {"x": 1}}}     a tool use; also a list of them, and after a "text"
@@ -28,13 +29,13 @@ from typing import Any
 from local.bedrock.reply import ErrorReply, Reply, error_reply, reasoning_block
 from local.bedrock.service_model import error_statuses
 
-_ANSWER = {"text", "tool_use", "content", "reasoning", "stop_reason", "usage", "latency_seconds"}
+_ANSWER = {"text", "tool_use", "content", "reasoning", "stop_reason", "usage", "latency_seconds", "pause_seconds"}
 _ALLOWED: dict[str, set[str]] = {
-    "error": {"error", "status", "message", "in_stream", "text", "content", "latency_seconds"},
+    "error": {"error", "status", "message", "in_stream", "text", "content", "latency_seconds", "pause_seconds"},
     "drop": {"drop", "text", "content"},
     "silent": {"silent"},
     "garbage": {"garbage"},
-    "content": {"content", "stop_reason", "usage", "latency_seconds"},
+    "content": {"content", "stop_reason", "usage", "latency_seconds", "pause_seconds"},
     "text": _ANSWER - {"content"},
     "tool_use": _ANSWER - {"content"},
     "reasoning": _ANSWER - {"content"},
@@ -48,6 +49,7 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "content": (lambda value: isinstance(value, list), "a list of content blocks"),
     "usage": (lambda value: isinstance(value, dict), "an object of Converse's token counts"),
     "latency_seconds": (lambda value: _is_number(value) and value >= 0, "a number of seconds"),
+    "pause_seconds": (lambda value: _is_number(value) and value >= 0, "a number of seconds"),
     "status": (lambda value: _is_number(value) and 400 <= value <= 599, "an HTTP status from 400 to 599"),
     "drop": (lambda value: value in ("before", "middle"), '"before" or "middle"'),
     "silent": (lambda value: value is True, "true"),
@@ -111,12 +113,13 @@ def load_script(path: Path) -> ScriptedModel:
 
 def _reply(entry: Any, position: int) -> Reply:
     _check(entry, position)
-    latency = float(entry.get("latency_seconds", 0.0))
+    latency, pause = (float(entry.get(f"{name}_seconds", 0.0)) for name in ("latency", "pause"))
     content = _content(entry, position)
     if "error" in entry:
         status = entry.get("status", error_statuses().get(entry["error"], 400))
         message, in_stream = entry.get("message", ""), entry.get("in_stream", False)
-        return Reply(content, latency_seconds=latency, error=ErrorReply(entry["error"], status, message, in_stream))
+        error = ErrorReply(entry["error"], status, message, in_stream)
+        return Reply(content, latency_seconds=latency, pause_seconds=pause, error=error)
     if "drop" in entry:
         return Reply(content, mischief="drop_before" if entry["drop"] == "before" else "drop_middle")
     if "silent" in entry:
@@ -125,7 +128,7 @@ def _reply(entry: Any, position: int) -> Reply:
         return Reply([], mischief="garbage")
     asks_for_tools = any(isinstance(block, dict) and "toolUse" in block for block in content)
     stop_reason = entry.get("stop_reason", "tool_use" if asks_for_tools else "end_turn")
-    return Reply(content, stop_reason, entry.get("usage"), latency)
+    return Reply(content, stop_reason, entry.get("usage"), latency, pause)
 
 
 def _check(entry: Any, position: int) -> None:

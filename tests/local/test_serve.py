@@ -89,10 +89,12 @@ def test_who_calls_comes_from_a_header_and_is_told_as_the_function_names_it(choi
 class Recording:
     """A function that answers with a status of 200 and keeps the events."""
 
+    timeout_seconds = 30.0
+
     def __init__(self, events: list[dict[str, Any]]) -> None:
         self._events = events
 
-    def invoke(self, event: dict[str, Any]) -> tuple[Any, bool]:
+    def invoke(self, event: dict[str, Any], on_chunk: Any = None) -> tuple[Any, bool]:
         self._events.append(event)
         return {"statusCode": 200}, True
 

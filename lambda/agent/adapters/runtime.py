@@ -29,7 +29,8 @@ class LambdaRuntime:
         self._invocation_id = ""  # another name of it, which newer runtimes want to be told
         client = _client()
         if client is None:
-            warn(_CHANGED)
+            if "AWS_LAMBDA_FUNCTION_NAME" in environment:  # elsewhere there is none to be told
+                warn(_CHANGED)
             return
         wait = getattr(client, _NEXT)
 

@@ -153,6 +153,7 @@ def test_a_client_whose_methods_have_other_parameters_is_left_as_it_is_and_told_
     monkeypatch.setattr(CLIENT, "post_invocation_error", post_invocation_error)
     before = CLIENT.post_invocation_result
     told: list[str] = []
-    LambdaRuntime({}, told.append)
+    LambdaRuntime({"AWS_LAMBDA_FUNCTION_NAME": "agent"}, told.append)
     assert len(told) == 1
+    LambdaRuntime({}, pytest.fail)  # outside Lambda there is no client to be told
     assert CLIENT.post_invocation_result is before

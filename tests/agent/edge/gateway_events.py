@@ -114,3 +114,16 @@ def checked(response: Any) -> dict[str, Any]:
         assert "charset=utf-8" in response["headers"]["content-type"].lower()
         json.loads(response["body"])
     return dict(response)
+
+
+def events_of(body: bytes) -> list[tuple[str, Any]]:
+    """The events of a stream, read to the letter: a name's line, a line of JSON, a blank line."""
+    found = []
+    for block in body.decode().split("\n\n")[:-1]:
+        if block == ": ":
+            continue
+        name, data = block.split("\n")
+        assert name.startswith("event: ")
+        assert data.startswith("data: ")
+        found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return found

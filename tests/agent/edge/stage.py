@@ -23,6 +23,7 @@ from agent.tooling.tool import tool
 from agent.tooling.toolbox import Toolbox, ToolLimits
 from agent.turn.loop import Limits
 from local.runtime_api import PRELUDE_END, Invocation, Outcome, RuntimeApi
+from tests.agent.edge.gateway_events import events_of
 from tests.agent.edge.whole_function import ENVIRONMENT
 from tests.fakes import FakeContext, FakeJournal, FakeModel, FakeStore
 
@@ -69,19 +70,6 @@ class Sent:
     def names(self) -> list[str]:
         """The events' names, those in a row but once."""
         return [name for name, _ in itertools.groupby(name for name, _ in self.events)]
-
-
-def events_of(body: bytes) -> list[tuple[str, Any]]:
-    """The events of a stream, read to the letter: a name's line, a line of JSON, a blank line."""
-    found = []
-    for block in body.decode().split("\n\n")[:-1]:
-        if block == ": ":
-            continue
-        name, data = block.split("\n")
-        assert name.startswith("event: ")
-        assert data.startswith("data: ")
-        found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
-    return found
 
 
 @dataclass

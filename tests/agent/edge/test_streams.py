@@ -9,8 +9,7 @@ import pytest
 
 from agent.edge.events import http_request
 from agent.edge.streams import Streamed, Streams
-from tests.agent.edge.gateway_events import function_url
-from tests.agent.edge.stage import events_of
+from tests.agent.edge.gateway_events import events_of, function_url
 
 STEP = {"session_id": "s", "turn": 1}
 

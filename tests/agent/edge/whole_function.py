@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from unittest import mock
 
 import botocore.session
@@ -21,7 +21,8 @@ from local.aws_server import AWSServer
 from local.bedrock.reply import Model, Reply, text_reply
 from local.bedrock.script import ScriptedModel
 from local.bedrock.server import BedrockServer, RecordedRequest
-from tests.agent.edge.gateway_events import checked
+from local.runtime_api import Invocation, Outcome, RuntimeApi
+from tests.agent.edge.gateway_events import checked, events_of
 from tests.fakes import CLAUDE, FakeContext
 
 TABLE = "sessions"
@@ -44,6 +45,8 @@ class Whole:
     server: BedrockServer
     dynamodb: Any
     _model: list[Model] = field(default_factory=list)
+    runtime: RuntimeApi | None = None
+    streams: bool = False
     _seen: int = 0
 
     def play(self, *entries: dict[str, Any] | Reply) -> ScriptedModel:
@@ -68,7 +71,16 @@ class Whole:
 
     def ask(self, event: object, context: Any = None) -> tuple[Any, AgentError | None]:
         """What the function answers, or would raise."""
-        return self.function.answer(event, context or FakeContext(unique("invocation")))
+        context = context or FakeContext(unique("invocation"))
+        if not (self.streams and self.runtime and is_for_a_turn(event)):
+            return self.function.answer(event, context)
+        invocation = Invocation(b"", 0, request_id=context.aws_request_id)
+        self.runtime.expect(invocation)
+        answer, error = self.function.answer({**event, "stream": True}, context)
+        if self.runtime.take(context.aws_request_id):
+            return answer, error
+        assert (answer, error) == (None, None)
+        return _end_of(invocation.outcome.result(10))
 
     def http(self, event: object) -> dict[str, Any]:
         """The response to an HTTP event, whose shape every gateway takes."""
@@ -98,6 +110,38 @@ class Whole:
         self.dynamodb.put_item(TableName=TABLE, Item=item)
 
 
+def is_for_a_turn(event: object) -> TypeGuard[dict[str, Any]]:
+    """Whether it is a direct question or yes, which may be answered by events."""
+    if not isinstance(event, dict) or {"requestContext", "httpMethod", "stream", "warmer"} & event.keys():
+        return False
+    return bool({"question", "approvals"} & event.keys())
+
+
+def _end_of(outcome: Outcome) -> tuple[Any, AgentError | None]:
+    """What a stream ended with: the answer, or an error of that code. What was shown of the last step is in the answer."""
+    body, succeeded = outcome
+    assert succeeded
+    found = events_of(body.encode())
+    name, told = found[-1]
+    assert [each for each, _ in found if each in ("start", "answer", "error")] == ["start", name]
+    if name == "error":
+        error = next(each for each in kinds_of(AgentError) if each.code == told["error"]["code"])
+        return None, error(told["error"]["message"])
+    shown = ""
+    for event, data in found:
+        if event == "text" and data["step"] == told["steps"]:
+            shown += data["text"]
+        if event == "void" and data["step"] == told["steps"]:
+            shown = ""
+    assert told["answer"].startswith(shown)
+    return told, None
+
+
+def kinds_of(kind: type[AgentError]) -> list[type[AgentError]]:
+    """An error's class, and all below it."""
+    return [kind, *(each for below in kind.__subclasses__() for each in kinds_of(below))]
+
+
 def new_table(dynamodb: Any, name: str = TABLE) -> None:
     """The session table, as the stack makes it."""
     dynamodb.create_table(
@@ -112,14 +156,20 @@ def new_table(dynamodb: Any, name: str = TABLE) -> None:
 
 
 @contextmanager
-def running(**environment: str) -> Iterator[Whole]:
-    """A function with this environment added to the least one, until the block ends."""
+def running(*, streams: bool = False, **environment: str) -> Iterator[Whole]:
+    """A function with this environment added to the least one, until the block ends; with `streams` its turns are streamed."""
     model: list[Model] = [lambda model_id, request: text_reply("Fine.")]
     with mock_aws(), AWSServer() as aws, BedrockServer(lambda model_id, request: model[0](model_id, request)) as server:
         dynamodb = botocore.session.get_session().create_client("dynamodb")
         new_table(dynamodb)
-        with mock.patch.dict(os.environ, AWS_ENDPOINT_URL_DYNAMODB=aws.url):
-            yield Whole(function_at(server, **environment), server, dynamodb, model)
+        runtime = RuntimeApi("arn:aws:lambda:us-east-1:123456789012:function:agent")
+        streaming = {"STREAMING": "true", "AWS_LAMBDA_RUNTIME_API": runtime.address} if streams else {}
+        try:
+            with mock.patch.dict(os.environ, AWS_ENDPOINT_URL_DYNAMODB=aws.url):
+                function = function_at(server, **streaming, **environment)
+                yield Whole(function, server, dynamodb, model, runtime, streams)
+        finally:
+            runtime.close()
 
 
 def function_at(server: BedrockServer, **environment: str) -> Function:

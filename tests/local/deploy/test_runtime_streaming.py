@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from local.deploy.runtime import LambdaRuntime
-from tests.agent.edge.gateway_events import function_url, http_api
-from tests.agent.edge.stage import events_of
+from tests.agent.edge.gateway_events import events_of, function_url, http_api
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]

@@ -13,9 +13,11 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.adapters.bedrock.caching import with_cache_points
+from agent.adapters.bedrock.stream import gather
 from agent.adapters.families import family_of, suited
 from agent.adapters.refusals import read_refusal
 from agent.aws.errors import CallError, ServiceError, TimedOutError, UnreadableError
+from agent.aws.event_stream import events
 from agent.deadline import Deadline
 from agent.errors import (
     AgentError,
@@ -77,9 +79,9 @@ class BedrockModel:
 
     def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
-        return suited(self._family, request, lambda suited_request: self._converse(suited_request, deadline))
+        return suited(self._family, request, lambda suited_request: self._converse(suited_request, deadline, listener))
 
-    def _converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+    def _converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None) -> ModelReply:
         parameters = {**self._fixed, "messages": self._messages(request.messages)}
         sent = ("maxTokens", "temperature", "topP") if request.sampling else ("maxTokens",)
         inference: dict[str, Any] = {name: value for name, value in self._inference.items() if name in sent}
@@ -96,11 +98,16 @@ class BedrockModel:
             parameters["toolConfig"] = {"tools": tools}
         if self._prompt_caching:
             parameters = with_cache_points(parameters, self.model_id)
+        if listener and "guardrailConfig" in parameters:
+            # asynchronously, a guardrail would let pass what it blocks later (Bedrock's guide, "Guardrails and streaming")
+            parameters["guardrailConfig"] = parameters["guardrailConfig"] | {"streamProcessingMode": "sync"}
         body = msgspec.json.encode(parameters)
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return self._reply(self._call(body, deadline))
+                return self._reply(self._call(body, deadline, listener))
             except CallError as error:
+                if listener:
+                    listener.void()
                 ours, again = _translated(error)
                 if not again or attempt == ATTEMPTS or not deadline.pause(attempt, _FIRST_PAUSE):
                     raise ours from error
@@ -108,9 +115,11 @@ class BedrockModel:
                 raise ModelError(detail=f"the answer can't be read: {type(error).__name__}") from error
         raise ModelUnavailableError
 
-    def _call(self, body: bytes, deadline: Deadline) -> dict[str, Any]:
+    def _call(self, body: bytes, deadline: Deadline, listener: TextListener | None) -> dict[str, Any]:
         if deadline.left() <= 0:
             raise OutOfTimeError
+        if listener:
+            return gather(events(self._client.post(f"{self._path}-stream", body, deadline).pieces()), listener)
         answered = self._client.post(self._path, body, deadline).body()
         try:
             answer = json.loads(answered)

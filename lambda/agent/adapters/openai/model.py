@@ -29,6 +29,7 @@ _CONNECT_TIMEOUT = 3.0  # seconds
 _FIRST_PAUSE = 0.5  # seconds; doubled, with jitter
 _LONGEST_PAUSE = 20.0  # seconds; who asks for more is told the caller, who can wait at less cost
 # The old name is the one that all servers know, but OpenAI's newer models refuse it.
+_STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 _LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 
 
@@ -59,6 +60,7 @@ class OpenAIModel:
         self._key: str | None = None
         self._sleep = sleep
         self._limit_name = _LIMIT_NAMES[0]
+        self._streams = True
         self._max_tokens = inference.max_tokens
         choices = {"temperature": inference.temperature, "top_p": inference.top_p}
         self._sampling = {name: value for name, value in choices.items() if value is not None}
@@ -66,15 +68,17 @@ class OpenAIModel:
 
     def converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None = None) -> ModelReply:
         """One answer; see the Model port for what it raises."""
-        return suited(self._family, request, lambda suited_request: self._converse(suited_request, deadline))
+        return suited(self._family, request, lambda suited_request: self._converse(suited_request, deadline, listener))
 
-    def _converse(self, request: ModelRequest, deadline: Deadline) -> ModelReply:
+    def _converse(self, request: ModelRequest, deadline: Deadline, listener: TextListener | None) -> ModelReply:
         parameters = {**self._fixed, **(self._sampling if request.sampling else {}), **parameters_of(request)}
         mended: set[str] = set()
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return reply_of(self._call(parameters, deadline), self.model_id)
+                return reply_of(self._call(parameters, deadline, listener), self.model_id)
             except (RefusedError, CallError) as error:
+                if listener:
+                    listener.void()
                 if isinstance(error, RefusedError):
                     if "content_filter" in error.codes:  # Azure's, for the prompt
                         return ModelReply([], "guardrail_intervened", Usage(), self.model_id)
@@ -86,15 +90,16 @@ class OpenAIModel:
                     raise ours from error
         raise ModelUnavailableError
 
-    def _call(self, parameters: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
+    def _call(self, parameters: dict[str, Any], deadline: Deadline, listener: TextListener | None) -> dict[str, Any]:
         if deadline.left() <= 0:
             raise OutOfTimeError
         kind = "application/json"
         headers = [("Content-Type", kind), ("Accept", kind), *self._authorization(deadline)]
-        body = msgspec.json.encode({**parameters, self._limit_name: self._max_tokens})
+        streams = _STREAMED if listener and self._streams else {}
+        body = msgspec.json.encode({**parameters, **streams, self._limit_name: self._max_tokens})
         # hanging up at the deadline ends the work of servers that would go on for nobody
         response = self._transport.send(self._endpoint, "POST", self._target, headers, body, deadline, _CONNECT_TIMEOUT)
-        return _answer(response, self._key or "")
+        return _answer(response, self._key or "", listener)
 
     def _authorization(self, deadline: Deadline) -> list[tuple[str, str]]:
         if self._key is None:
@@ -122,6 +127,9 @@ class OpenAIModel:
             mended.add("limit")
             self._limit_name = next(name for name in _LIMIT_NAMES if name != self._limit_name)
             return True
+        if self._streams and (refused.is_unsupported("stream_options") or refused.is_unsupported("stream")):
+            self._streams = False  # without its tokens, a streamed answer would count for nothing
+            return True
         return False
 
     def _pause(self, attempt: int, wait: float, deadline: Deadline) -> bool:
@@ -143,12 +151,14 @@ def _place(base_url: str) -> tuple[Endpoint, str]:
     return endpoint, quote(f"{path}?{parts.query}" if parts.query else path, safe="/?&=:@!$'()*+,;%~")
 
 
-def _answer(response: Response, key: str) -> dict[str, Any]:
+def _answer(response: Response, key: str, listener: TextListener | None) -> dict[str, Any]:
     """The decoded answer. Raises RefusedError where it is an error or can't be read."""
-    body, kind = response.body(), response.headers.get("content-type", "")
-    succeeded = 200 <= response.status < 300
-    if succeeded and ("event-stream" in kind or body.lstrip().startswith(b"data:")):
-        return gather([body], key)
+    succeeded, kind = 200 <= response.status < 300, response.headers.get("content-type", "")
+    if succeeded and "event-stream" in kind:
+        return gather(response.pieces(), key, listener)
+    body = response.body()
+    if succeeded and body.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"data:"):
+        return gather([body], key, listener)
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
