@@ -63,7 +63,7 @@ LOCK = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --gener
 
 # Each is constrained by those before it, so that all of them fit into one environment; a tool's stands beside its module.
 lock: $(DEV)  ## renew the locks from requirements/*.in and the tools' .in (UPGRADE=1 takes the newest versions)
-	@constraint=; for name in runtime local dev foreign; do \
+	@constraint=; for name in runtime sdk local dev foreign; do \
 	  $(LOCK) $$constraint requirements/$$name.in --output-file requirements/$$name.lock || exit 1; \
 	  constraint="--constraint requirements/$$name.lock"; done
 	@constraints="--constraint requirements/dev.lock"; \

@@ -1,4 +1,4 @@
-"""The function's bundle: its files, the locked wheels of its platform cut to what is used, and compiled files.
+"""The function's bundle: its files, the locked wheels of its platform, and compiled files.
 
 Made by pip alone, without Docker. The same on every machine: what pip writes about itself is removed. File times are
 left as they are, since the CDK tells changed files by them.
@@ -31,8 +31,6 @@ class Bundle:
     machine: str | None
     # The function's Python, as "3.13".
     python: str
-    # botocore's service models that are kept.
-    services: tuple[str, ...]
     compiler: Compiler | None
     # Files that are written for it: name -> text.
     written: Mapping[str, str] = field(default_factory=dict)
@@ -45,7 +43,6 @@ class Bundle:
             "locks": [_digest(lock) for lock in self.locks],
             "bundler": [_digest(path) for path in own],
             "platform": [self.machine or sys.platform, self.python if self.machine else sys.version],
-            "services": sorted(self.services),
             "written": dict(self.written),
             "compiler": asdict(self.compiler) | {"executable": None} if self.compiler else None,
         }
@@ -54,7 +51,7 @@ class Bundle:
     def build(self, output: Path) -> None:
         """Fills an empty folder. Raises BundleError."""
         install(self, output)
-        _trim(output, self.services)
+        _trim(output)
         for name, path in self._files():
             target = output / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +99,7 @@ def install(bundle: Bundle, output: Path) -> None:
         raise BundleError(f"The wheels of the function can't be had for {platform}: {told.strip()}")
 
 
-def _trim(output: Path, services: tuple[str, ...]) -> None:
+def _trim(output: Path) -> None:
     """Removes what isn't needed at run time or differs between machines."""
     shutil.rmtree(output / "bin", ignore_errors=True)
     for metadata in output.glob("*.dist-info"):
@@ -112,12 +109,8 @@ def _trim(output: Path, services: tuple[str, ...]) -> None:
         shutil.rmtree(cache)
     for typing_stub in output.rglob("*.pyi"):
         typing_stub.unlink()
-    shutil.rmtree(output / "boto3" / "examples", ignore_errors=True)
-    for package in ("botocore", "boto3"):
-        for data in (output / package / "data").glob("*"):
-            # The files beside the folders (endpoints, partitions, retry rules) are read for every service.
-            if data.is_dir() and data.name not in services:
-                shutil.rmtree(data)
+    for unused in ("boto3/examples", "aws_lambda_powertools/event_handler"):
+        shutil.rmtree(output / unused, ignore_errors=True)
 
 
 def _digest(path: Path) -> str:

@@ -21,7 +21,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "lambda"
 # The user's part of it.
 OWN = SOURCE / "my_agent"
-RUNTIME_LOCK = ROOT / "requirements" / "runtime.lock"
+# By cdk.json's `sdk`: the function itself loads no SDK, and what a tool imports, Lambda's runtime has.
+LOCKS = {name: ROOT / "requirements" / f"{lock}.lock" for name, lock in (("runtime", "runtime"), ("bundle", "sdk"))}
 BUNDLES = ROOT / "build" / "bundles"
 # Enough for a deployment, its rehearsal and the version before.
 BUNDLES_KEPT = 3
@@ -29,8 +30,6 @@ BUNDLES_KEPT = 3
 SECRETS_FILE = "tools.json"
 PYTHON = "3.13"
 MACHINES = {"arm64": "aarch64", "x86_64": "x86_64"}
-# botocore's models for what the function calls; secretsmanager for the secrets of tools and model providers.
-SERVICES = ("bedrock-runtime", "dynamodb", "sts", "secretsmanager")
 
 
 def function_bundle(
@@ -50,10 +49,9 @@ def function_bundle(
         _check_lock(tool)
     return Bundle(
         source=SOURCE,
-        locks=(RUNTIME_LOCK, *filter(Path.is_file, [tool.with_suffix(".lock") for tool in tools])),
+        locks=(LOCKS[config.sdk], *filter(Path.is_file, [tool.with_suffix(".lock") for tool in tools])),
         machine=None if here else MACHINES[config.architecture],
         python=PYTHON,
-        services=SERVICES,
         # Compiled by another version, the files would only be ballast here.
         compiler=None if here or config.pyc == "off" else _compiler(config.pyc, find),
         written={SECRETS_FILE: _secrets_json(declared(tools, SETTINGS))},

@@ -143,7 +143,7 @@ class Config:
         None, optional(values.NEW_KEY), "own KMS key for table, logs, failure queue and environment; null for AWS's own"
     )
     # The function
-    memory_mb: int = choice(1024, whole(256, 10_240), "memory; processor time grows with it")
+    memory_mb: int = choice(512, whole(256, 10_240), "memory; processor time grows with it")
     timeout_seconds: int = choice(
         120, whole(30, 900), "time of an invocation, for turns that don't come through the API"
     )
@@ -161,6 +161,11 @@ class Config:
         one_of("auto", "require", "off"),
         "compiled files in the bundle, for half the cold start: where a "
         "Python of the function's version is found, or else stop, or never",
+    )
+    sdk: str = choice(
+        "runtime",
+        one_of("runtime", "bundle"),
+        "AWS's SDK for your tools: the one that Lambda's runtime has, or the locked one in the bundle",
     )
     bundle_for: str = choice(
         "lambda", one_of("lambda", "machine"), "machine bundles for this processor and Python, to run it here"

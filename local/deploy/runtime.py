@@ -18,8 +18,9 @@ from typing import Any, Self
 
 from local.runtime_api import Invocation, Outcome, RuntimeApi
 
-# The runtime client and what it brings along: what Lambda has beside the bundle.
-RUNTIME_PACKAGES = ("awslambdaric", "snapshot-restore-py", "simplejson")
+_SDK = ("boto3", "botocore", "s3transfer", "jmespath", "python-dateutil", "six", "urllib3")
+# What Lambda has beside the bundle: the runtime client with what it brings along, and AWS's SDK with what it needs.
+RUNTIME_PACKAGES = ("awslambdaric", "snapshot-restore-py", "simplejson", *_SDK)
 
 
 class LambdaRuntime:

@@ -14,7 +14,7 @@ import pytest
 
 from agent.tooling.offered import offered
 from infra.bundle import Bundle
-from infra.bundling import SERVICES, function_bundle, made, offered_modules
+from infra.bundling import function_bundle, made, offered_modules
 from infra.choices import ConfigError
 from infra.compiler import BundleError, Compiler, compile_tree, find_compiler
 from infra.context import from_context
@@ -68,6 +68,16 @@ def test_packages_that_no_lock_has_stop_the_synth(
     with pytest.raises(BundleError) as raised:
         bundle("b", own)
     assert str(raised.value) == f"my_agent/tools/b.in: {missing} in no b.lock beside it: run `make lock`"
+
+
+def test_the_sdk_is_in_the_bundle_where_that_is_chosen_and_nowhere_else(own: Path) -> None:
+    def packages(**choices: object) -> str:
+        [lock] = function_bundle(from_context(context(tools="", **choices)), own=own).locks
+        return lock.read_text()
+
+    assert "\nboto3==" in packages(sdk="bundle")
+    assert "aws-lambda-powertools==" in packages(sdk="bundle")
+    assert "boto" not in packages() + packages(sdk="runtime")
 
 
 @pytest.mark.parametrize("chosen", ["b,luck", "luck,*"])
@@ -140,13 +150,11 @@ def test_the_bundle_is_small_the_same_each_time_and_holds_what_runs(tmp_path: Pa
     sources = {name for name in files if not name.endswith(".pyc")}
     sizes = {"without .pyc": zipped(tmp_path / "first", sources), "with .pyc": zipped(tmp_path / "first", files)}
     print(sizes)  # `pytest -s` shows it
-    assert sizes["without .pyc"] <= 4 * MEGABYTE
-    assert sizes["with .pyc"] <= 7 * MEGABYTE
+    assert sizes["without .pyc"] <= 1.5 * MEGABYTE
+    assert sizes["with .pyc"] <= 3 * MEGABYTE
     assert (len(sources) < len(files)) == (bundle.compiler is not None)
-    assert {"handler.py", "my_agent/system_prompt.md", "boto3/__init__.py", "msgspec/__init__.py"} <= sources
-    kept = {name.split("/")[2] for name in files if name.startswith("botocore/data/") and name.count("/") > 2}
-    assert kept == set(SERVICES)
-    assert "botocore/data/endpoints.json" in files
+    assert {"handler.py", "my_agent/system_prompt.md", "agent/aws/amazon_roots.pem", "msgspec/__init__.py"} <= sources
+    assert not [name for name in files if name.startswith(("boto", "s3transfer", "urllib3"))]
     assert not [name for name in files if name.endswith((".pyi", "/RECORD", ".lock")) or name.startswith("bin/")]
     assert [name for name in files if name.endswith("aarch64-linux-gnu.so")]
     assert all(path.stat().st_mode & 0o444 == 0o444 for path in (tmp_path / "first").rglob("*"))
@@ -163,7 +171,7 @@ def test_the_wheels_are_for_the_functions_processor_or_for_this_machine(architec
 def test_a_wheel_that_cannot_be_had_is_named_with_the_reason(tmp_path: Path) -> None:
     lock = tmp_path / "runtime.lock"
     lock.write_text("six==1.17.0 --hash=sha256:00\n")
-    bundle = Bundle(tmp_path / "source", (lock,), "aarch64", "3.13", ("dynamodb",), None)
+    bundle = Bundle(tmp_path / "source", (lock,), "aarch64", "3.13", None)
     with pytest.raises(BundleError, match=r"(?s)for aarch64, Python 3.13:.*six.*sha256"):
         bundle.build(tmp_path / "output")
 

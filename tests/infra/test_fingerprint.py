@@ -21,7 +21,7 @@ def bundle(tmp_path: Path) -> Bundle:
     (source / "agent" / "prompt.md").write_text("Be kind.\n")
     lock = tmp_path / "runtime.lock"
     lock.write_text("six==1.17.0 --hash=sha256:00\n")
-    return Bundle(source, (lock,), "aarch64", "3.13", ("dynamodb",), None)
+    return Bundle(source, (lock,), "aarch64", "3.13", None)
 
 
 def edit_source(bundle: Bundle) -> Bundle:
@@ -48,7 +48,6 @@ CHANGES: dict[str, Callable[[Bundle], Bundle]] = {
     "processor": lambda bundle: replace(bundle, machine="x86_64"),
     "machine": lambda bundle: replace(bundle, machine=None),
     "python": lambda bundle: replace(bundle, python="3.14"),
-    "services": lambda bundle: replace(bundle, services=("dynamodb", "s3")),
     "compiled": lambda bundle: replace(bundle, compiler=Compiler("python3.13", "3.13.0")),
 }
 
