@@ -8,6 +8,7 @@ from pathlib import Path
 from local.chat import Asked, ask, chat, decide
 from local.demo import EVENTS, SETTINGS, run_demo
 from local.events import read_event, run_events
+from local.hearing import Hearing
 from local.kept import items_in_file, items_in_table, list_sessions, show_sessions
 from local.options import (
     DEFAULT_KEEP,
@@ -121,14 +122,23 @@ def _ask(arguments: argparse.Namespace) -> int:
         print(text, file=out)
 
     can_go_on = bool(arguments.url or arguments.keep)
-    asked = Asked(as_json=arguments.json, details=details, say=say, can_go_on=can_go_on)
+    # Remote functions are asked for the whole answer.
+    hearing = None if arguments.url or arguments.json else Hearing(details)
+    is_shown = hearing and sys.stdout.isatty() and sys.stderr.isatty()
+    asked = Asked(
+        as_json=arguments.json,
+        details=details,
+        say=(lambda _: None) if is_shown else say,
+        can_go_on=can_go_on,
+        hearing=hearing,
+    )
     if arguments.url:
         _refuse_beside_url(arguments)
         remote = Remote(arguments.url, arguments.caller or "")
         return decide(remote, session, verdicts, asked) if verdicts else ask(remote, question, session, asked)
     if arguments.caller:
         raise ProblemError("--caller needs --url: asked directly, the function knows no callers.")
-    with local_stack(_choices(arguments), on_record=details.tool_use) as stack:
+    with local_stack(_choices(arguments), on_record=hearing.record if hearing else details.tool_use) as stack:
         details.line(stack.banner, "dim")
         return decide(stack, session, verdicts, asked) if verdicts else ask(stack, question, session, asked)
 
@@ -145,9 +155,10 @@ def _refuse_beside_url(arguments: argparse.Namespace) -> None:
 
 def _chat(arguments: argparse.Namespace) -> int:
     screen = Screen(sys.stdout)
-    with local_stack(_choices(arguments), on_record=screen.tool_use) as stack:
+    hearing = Hearing(screen)
+    with local_stack(_choices(arguments), on_record=hearing.record) as stack:
         screen.line(stack.banner, "yellow")
-        return chat(stack, screen, arguments.session, may_approve=sys.stdin.isatty())
+        return chat(stack, screen, arguments.session, may_approve=sys.stdin.isatty(), hearing=hearing)
 
 
 def _serve(arguments: argparse.Namespace) -> int:

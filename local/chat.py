@@ -5,11 +5,12 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from local.approving import LEAVING, Verdict, settle, waiting
+from local.hearing import Hearing
 from local.screen import Screen, describe_failure, failed
-from local.stack import Stack
+from local.stack import Asking, Stack
 
 HELP = """\
 /session [ID]  show this session's id, or go on with another
@@ -18,25 +19,19 @@ HELP = """\
 /quit          leave (so do exit, Ctrl-D and Ctrl-C)"""
 
 
-class Asking(Protocol):
-    """What can be asked: a stack, or a function that runs elsewhere."""
-
-    def invoke(self, event: Any) -> tuple[Any, bool]:
-        """The outcome of a direct event: the answer and True, or an error and False."""
-        ...
-
-
 @dataclass(frozen=True)
 class Asked:
     """How an answer is given: `say` gets the answer alone, or as JSON, and `details` what stands beside it.
 
-    `can_go_on`: the session outlives this command, so that what waits can be decided on by another.
+    `can_go_on`: the session outlives this command, so that what waits can be decided on by another. With a `hearing` the turn
+    is shown there while it runs.
     """
 
     as_json: bool
     details: Screen
     say: Callable[[str], None]
     can_go_on: bool
+    hearing: Hearing | None = None
 
 
 def ask(function: Asking, question: str, session_id: str | None, asked: Asked) -> int:
@@ -50,8 +45,9 @@ def decide(function: Asking, session_id: str, verdicts: Mapping[str, Verdict], a
     return _send(function, {"session_id": session_id, "approvals": dict(verdicts)}, asked)
 
 
-def _send(function: Asking, event: object, asked: Asked) -> int:
-    result, succeeded = function.invoke(event)
+def _send(function: Asking, event: dict[str, Any], asked: Asked) -> int:
+    hearing = None if asked.as_json else asked.hearing
+    result, succeeded = hearing.ask(function, event) if hearing else function.invoke(event)
     if failed(result, succeeded):
         asked.details.line(describe_failure(result), "bold red")
         return 1
@@ -81,8 +77,9 @@ def chat(
     read_line: Callable[[str], str] = input,
     *,
     may_approve: bool = True,
+    hearing: Hearing | None = None,
 ) -> int:
-    """Ask until the user leaves. Returns the exit code.
+    """Ask until the user leaves. Returns the exit code. Turns are shown while they run, by `hearing` where the log tells it, too.
 
     With `may_approve` it is a person who types, who is asked about tool uses that need a yes.
     """
@@ -91,6 +88,7 @@ def chat(
     session = session_id or f"chat-{secrets.token_hex(4)}"
     screen.line(f"Session {session}. /help lists what else can be typed.")
     answer_of = read_line if may_approve else None
+    hearing = hearing or Hearing(screen)
     shown = ""
     try:
         while True:
@@ -103,20 +101,22 @@ def chat(
             if line.startswith("/"):
                 session = _command(stack, screen, line, session)
             elif line:
-                _turn(stack, screen, line, session, answer_of)
+                _turn(stack, screen, hearing, {"question": line, "session_id": session}, answer_of)
     except (EOFError, KeyboardInterrupt):
         screen.line()
         return 0
 
 
-def _turn(stack: Stack, screen: Screen, question: str, session: str, answer_of: Callable[[str], str] | None) -> None:
-    result, succeeded = stack.invoke({"question": question, "session_id": session})
+def _turn(
+    stack: Stack, screen: Screen, hearing: Hearing, event: dict[str, Any], answer_of: Callable[[str], str] | None
+) -> None:
+    result, succeeded = hearing.ask(stack, event)
     if failed(result, succeeded):
         screen.failure(result)
         return
-    screen.answer(result)
+    screen.stopped(result)
     screen.tokens(result)
-    settle(stack, screen, session, result.get("approvals", []), answer_of)
+    settle(stack, screen, event["session_id"], result.get("approvals", []), answer_of)
 
 
 def _command(stack: Stack, screen: Screen, line: str, session: str) -> str:

@@ -3,6 +3,7 @@
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -21,7 +22,7 @@ class Remote:
     url: str
     caller: str = ""
 
-    def invoke(self, event: Any) -> tuple[Any, bool]:
+    def invoke(self, event: Any, on_chunk: Callable[[bytes], object] = lambda chunk: None) -> tuple[Any, bool]:
         """The answer to a direct event and True, or the error and False. Raises ProblemError where nobody answers."""
         path, body = "/chat", event
         if "approvals" in event:

@@ -23,6 +23,7 @@ class Screen:
     def __init__(self, file: TextIO) -> None:
         # Only the colours are to act on a terminal, so they go around the stream that makes all else visible.
         raw = file.raw if isinstance(file, VisibleStream) else file
+        self._is_within_text = False
         self._console = Console(file=raw, highlight=False, emoji=False, soft_wrap=True)
 
     def line(self, text: str = "", style: str = "") -> None:
@@ -47,11 +48,29 @@ class Screen:
             text = f"{fields['gen_ai.tool.name']}  {fields['status']}  {fields['milliseconds']} ms{given}"
             self.labelled("tool", text, "green" if fields["status"] == "success" else "red")
 
+    def text(self, text: str, *, is_first: bool) -> None:
+        """A piece of a text that comes in pieces; the first of them has a label."""
+        indented = visible(text).replace("\n", "\n" + " " * (_LABEL_WIDTH + 2))
+        label = Text.assemble("  ", ("answer".ljust(_LABEL_WIDTH), "dim")) if is_first else Text()
+        self._console.print(Text.assemble(label, (indented, "cyan")), end="")
+        self._console.file.flush()
+        self._is_within_text = True
+
+    def end_text(self) -> None:
+        """Ends such a text."""
+        if self._is_within_text:
+            self._console.print()
+        self._is_within_text = False
+
+    def stopped(self, answer: Mapping[str, Any]) -> None:
+        """Why an answer stopped, where that isn't its own end."""
+        if answer.get("stop_reason") != "end_turn":
+            self.labelled("stopped", str(answer.get("stop_reason")), "yellow")
+
     def answer(self, answer: Mapping[str, Any]) -> None:
         """The text of an answer, and why it stopped where that isn't its own end."""
         self.labelled("answer", str(answer.get("answer")), "cyan")
-        if answer.get("stop_reason") != "end_turn":
-            self.labelled("stopped", str(answer.get("stop_reason")), "yellow")
+        self.stopped(answer)
 
     def waits(self, approval: Mapping[str, Any]) -> None:
         """A tool use that waits for a person's yes: just what would run, and nothing of it hidden."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import boto3
@@ -44,6 +44,14 @@ class Choices:
     read_only: bool = False  # what is kept is only looked at
     show_logs: bool = False
     root: Path = LAMBDA
+
+
+class Asking(Protocol):
+    """What can be asked: a stack, or a function that runs elsewhere."""
+
+    def invoke(self, event: Any, on_chunk: Callable[[bytes], object] = ...) -> tuple[Any, bool]:
+        """The outcome of a direct event: the answer and True, or an error and False; of one that streams also its chunks."""
+        ...
 
 
 @dataclass(frozen=True)
