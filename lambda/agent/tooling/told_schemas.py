@@ -10,6 +10,7 @@ Schema = dict[str, Any]
 _REMARKS = {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 # OpenAI takes none of these at the root, Anthropic none of the first three.
 _NOT_AT_ROOT = ("oneOf", "anyOf", "allOf", "enum", "not")
+_BOOLEANS: dict[Any, Schema] = {True: {}, False: {"not": {}}}
 _ROOM = 20_000  # objects and lists: forms that hold each other many times would grow without end
 
 
@@ -33,9 +34,11 @@ def plain_schema(given: object, left_out: tuple[str, ...] = ("$schema", "$id")) 
         return {key: value for key, value in part.items() if key not in left_out or isinstance(value, dict)}
 
     try:
-        plain: Schema = json.loads(json.dumps(given, allow_nan=False), object_hook=without)
+        plain = json.loads(json.dumps(given, allow_nan=False), object_hook=without)
     except (ValueError, RecursionError) as error:
         raise TypeError(f"its schema is no JSON: {error}") from None
+    if not isinstance(plain, dict):
+        raise TypeError(f"its schema must be an object, not {type(plain).__name__}")
     return plain
 
 
@@ -45,10 +48,9 @@ def told_schema(plain: Schema) -> Told:
     A form that holds itself is named where it comes again. Raises TypeError, with the place, for what can't be told.
     """
     telling = _Telling(plain)
-    whole = telling.told(
-        {key: value for key, value in plain.items() if key not in ("$defs", "definitions")}, "$", ("#",)
-    )
-    kind = whole.get("type", "object") if isinstance(whole, dict) else type(plain).__name__
+    root = {key: value for key, value in plain.items() if key not in ("$defs", "definitions", "title")}
+    whole = telling.told(root, "$", ("#",))
+    kind = whole.get("type", "object")
     if kind != "object" and "object" not in (kind if isinstance(kind, list) else ()):
         raise TypeError(f"its schema must have the type object at its root, not {kind!r}")
     moved = {name: whole.pop(name) for name in _NOT_AT_ROOT if name in whole}
@@ -56,7 +58,6 @@ def told_schema(plain: Schema) -> Told:
     properties = {name: {} for each in branches for name in each.get("properties", ())} | whole.get("properties", {})
     sentence = f"The input as a whole must also fit this JSON schema: {json.dumps(moved, ensure_ascii=False)}"
     schema = {**whole, "type": "object", "properties": properties}
-    schema.pop("title", None)
     return Told(schema, sentence if moved else "", frozenset(telling.patterns))
 
 
@@ -65,8 +66,8 @@ class _Telling(msgspec.Struct):
     room: int = _ROOM
     patterns: set[str] = msgspec.field(default_factory=set)
 
-    def told(self, part: Any, place: str, outer: tuple[str, ...]) -> Any:
-        """A part of the schema as it is told; `outer` are the references that led to it."""
+    def told(self, part: Any, place: str, outer: tuple[str, ...], here: tuple[str, ...] = ()) -> Any:
+        """A part as it is told. `outer` are the references that led to it, `here` those of them that led from one to the next."""
         self.room -= 1
         if self.room < 0:
             raise TypeError("its schema is too large with all references in their places")
@@ -75,37 +76,37 @@ class _Telling(msgspec.Struct):
         if not isinstance(part, dict):
             return part
         made = {key: self.told(value, f"{place}.{key}", outer) for key, value in part.items()}
-        self.patterns |= {made["pattern"]} if isinstance(made.get("pattern"), str) else set()
+        kinds, names, pattern = made.get("type"), made.get("properties"), made.get("pattern")
+        self.patterns |= {pattern} if isinstance(pattern, str) else set()
         self.patterns |= set(made["patternProperties"]) if isinstance(made.get("patternProperties"), dict) else set()
+        if isinstance(names, dict):  # not every reader knows that a schema may be true
+            made["properties"] = {n: _BOOLEANS[v] if isinstance(v, bool) else v for n, v in names.items()}
         if made.get("enum") == []:
             raise TypeError(f"{place}.enum has no value to choose")
-        if made.get("type") == "array" or (isinstance(made.get("type"), list) and "array" in made["type"]):
+        if kinds == "array" or (isinstance(kinds, list) and "array" in kinds):
             made.setdefault("items", {})  # OpenAI: "array schema missing items"
         reference = made.pop("$ref") if isinstance(made.get("$ref"), str) else made.get("$dynamicRef")
         if not isinstance(reference, str):
             return made
-        told = self._led_to(unquote(reference), place, outer)
+        told = self._led_to(unquote(reference), place, outer, here)
         return {**told, **made} if made.keys() <= _REMARKS else {**made, "allOf": [*made.get("allOf", ()), told]}
 
-    def _led_to(self, pointer: str, place: str, outer: tuple[str, ...]) -> Schema:
+    def _led_to(self, pointer: str, place: str, outer: tuple[str, ...], here: tuple[str, ...]) -> Schema:
         """What a JSON pointer (RFC 6901) leads to, as it is told."""
-        target: Any = self.root
+        target: Any = self.root if f"{pointer}/".startswith("#/") else None
         try:
-            for part in pointer.removeprefix("#").split("/")[1:]:
+            for part in pointer.split("/")[1:]:
                 name = part.replace("~1", "/").replace("~0", "~")
                 target = target[int(name) if isinstance(target, list) else name]
         except (KeyError, IndexError, ValueError, TypeError):
             target = None
-        loops = isinstance(target, dict) and "$ref" in target and pointer in outer
-        if not isinstance(target, dict | bool) or loops or not f"{pointer}/".startswith("#/"):
+        if pointer in here or not isinstance(target, dict):
             raise TypeError(
-                f"{place}: the reference {pointer!r} leads {'to itself' if loops else 'nowhere in this schema'}"
+                f"{place}: the reference {pointer!r} leads {'to itself' if pointer in here else 'nowhere in it'}"
             )
-        if isinstance(target, dict) and pointer in outer:
-            name = target.get("title", pointer.rpartition("/")[2])
-            again = {"description": f"Again of the form {name}, which is told further up."}
-            return {**({"type": target["type"]} if "type" in target else {}), **again}
-        told: Schema = (
-            self.told(target, place, (*outer, pointer)) if isinstance(target, dict) else {} if target else {"not": {}}
-        )
-        return told
+        if pointer not in outer:
+            told: Schema = self.told(target, place, (*outer, pointer), (*here, pointer))
+            return told
+        name = target.get("title", pointer.rpartition("/")[2])
+        again = {"description": f"Again of the form {name}, which is told further up."}
+        return {"type": target["type"], **again} if "type" in target else again

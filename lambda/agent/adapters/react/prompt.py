@@ -15,6 +15,9 @@ THINKING_TAG = re.compile(r"</?think(?:ing)?>")
 _KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
 
 
+_TOLD_IN_WORDS = ("type", "enum", "items", "properties", "description", "title")  # of the keywords of a schema
+
+
 class Words(msgspec.Struct, frozen=True):
     """The format in one language. `instructions` has a place for the tools, `correction` one for the problem."""
 
@@ -146,12 +149,16 @@ def _described(spec: dict[str, Any], words: Words) -> str:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    kind = str(schema.get("type", "any"))
+    kinds = schema.get("type", "any")
+    kind = kinds if isinstance(kinds, str) else " or ".join(kinds)
     if "enum" in schema:
-        return " | ".join(_json(value) for value in schema["enum"])
-    if kind == "array" and "items" in schema:
-        return f"array of {_type(schema['items'])}"
-    return f"object {_json(schema['properties'])}" if schema.get("properties") else kind
+        kind = " | ".join(_json(value) for value in schema["enum"])
+    elif kind == "array" and isinstance(schema.get("items"), dict):
+        kind = f"array of {_type(schema['items'])}"
+    elif schema.get("properties"):
+        kind = f"{kind} {_json(schema['properties'])}"
+    more = {key: value for key, value in schema.items() if key not in _TOLD_IN_WORDS}
+    return f"{kind} {_json(more)}" if more else kind
 
 
 def _plain(messages: Sequence[Message], words: Words) -> list[Message]:

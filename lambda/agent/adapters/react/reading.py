@@ -181,7 +181,7 @@ def _as_json(text: str) -> str:
 def _bare(given: str, schema: Schema) -> dict[str, Any] | None:
     """A text instead of an object, for a tool that needs one text and nothing else; None where it can't be taken so."""
     required = schema.get("required", [])
-    if len(required) != 1 or schema["properties"][required[0]].get("type") != "string":
+    if len(required) != 1 or schema["properties"].get(required[0], {}).get("type") != "string":
         return None
     fenced = _FENCED.match(given)
     text = (fenced[1] if fenced else given).strip().strip("`").strip()

@@ -12,6 +12,7 @@ from agent.adapters.react.prompt import ENGLISH
 from agent.deadline import Deadline
 from agent.messages import Message, assistant_text, tool_result, user_text
 from agent.ports import ModelRequest
+from agent.tooling.tool import tool_from_schema
 from agent.turn.repair import repair
 from tests.agent.turn.strategies import EXAMPLES, STORED_MESSAGES
 from tests.agent.turn.turns import boom, echo
@@ -69,6 +70,31 @@ def test_the_tools_and_the_format_stand_in_the_system_text() -> None:
         assert label in sent.system
     assert "{}" in sent.system
     assert _texts(sent) == [("user", "question")]
+
+
+def test_what_a_json_schema_says_of_a_parameter_is_told_behind_its_type() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "size": {
+                "type": ["integer", "null"],
+                "minimum": 1,
+                "default": 3,
+                "description": "how many",
+                "title": "Size",
+            },
+            "who": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "pairs": {"type": "array", "items": {"type": "array", "items": {}}, "maxItems": 2},
+            "any": {},
+        },
+        "required": ["id"],
+    }
+    spec = tool_from_schema("plan", "Plan.", schema, str).spec
+    lines = _sent(user_text("question"), tools=[spec]).system.splitlines()
+    assert '- size (integer or null {"minimum": 1, "default": 3}, optional): how many' in lines
+    assert '- who (any {"anyOf": [{"type": "string"}, {"type": "integer"}]}, optional)' in lines
+    assert '- pairs (array of array of any {"maxItems": 2}, optional)' in lines
+    assert "- any (any, optional)" in lines
 
 
 def test_stop_sequences_reach_bedrock() -> None:
