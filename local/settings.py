@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from infra.choices import ConfigError
-from infra.config import Config
+from infra.config import SETTINGS, Config
 from infra.context import CDK_JSON, choices
+from infra.declared import Declared, DeclaredError, declared
 from local.problem import ProblemError
 
 # They say which model answers and how it is asked, so they count only where it is asked.
@@ -29,19 +30,28 @@ _READ_BY_A_TOOL = re.compile(r"""(?:environ(?:\.get\(|\[)|getenv\()\s*["']([A-Za
 
 @dataclass(frozen=True)
 class Start:
-    """The choices of a deployment, and `given`: the variables of the function that were set for this run alone."""
+    """The choices of a deployment, and `given`: the variables of the function that were set for this run alone.
+
+    `own` are the variables that the .toml beside each module of the user's sets, by module. What a module that ships sets names
+    things of the deployment's account, so that it doesn't count here.
+    """
 
     config: Config
     given: Mapping[str, str]
+    own: Mapping[str, Mapping[str, str]]
 
-    def environment(self, provider: str | None) -> dict[str, str]:
-        """The function's environment as it would be deployed; `provider` (bedrock, openai) is who answers here, if one does.
+    def environment(self, provider: str | None, developers: Mapping[str, str]) -> dict[str, str]:
+        """The function's environment but for what was given: as it would be deployed, with the developer's own over it.
 
-        What is for a model of another provider is left out.
+        `provider` (bedrock, openai) is who answers here, if one does: what is for a model of another one is left out.
         """
-        deployed = self.config.environment()
         others = () if provider == self.config.model_provider else _OF_THE_MODEL
-        return {name: value for name, value in deployed.items() if name not in others}
+        deployed = {name: value for name, value in self.config.environment().items() if name not in others}
+        tools = {**deployed, **developers, **self.given}.get("TOOLS", "*")
+        offered = {part.strip() for part in tools.split(",")}
+        for module, variables in self.own.items():
+            deployed |= variables if offered & {module, "*"} else {}
+        return {**deployed, **developers}
 
 
 def start_from(
@@ -55,7 +65,8 @@ def start_from(
     """
     keys = {item.name: bool(item.metadata["setting"]) for item in fields(Config)}
     variables = {name.upper() for name, is_setting in keys.items() if is_setting}
-    of_tools = set(_read_by_tools(root))
+    own = _declared(root / "my_agent")
+    of_tools = set(_read_by_tools(root)).union(*(each.environment.keys() | each.secrets for each in own.values()))
     given, chosen = {}, {}
     for name, value in settings.items():
         if keys.get(name) is False:  # a choice of the deployment that the function doesn't read
@@ -69,15 +80,24 @@ def start_from(
                 f"There is no setting {name}: {_nearest(name, variables | of_tools, keys)} is the nearest."
             )
     try:
-        return Start(choices(chosen, region, cdk_json=cdk_json), given)
+        config = choices(chosen, region, cdk_json=cdk_json)
     except ConfigError as error:
         raise ProblemError(f"cdk.json or --set: {error}.") from error
     except (OSError, ValueError) as error:
         raise ProblemError(f"{cdk_json.name} can't be read: {error}.") from error
+    return Start(config, given, {module: each.environment for module, each in own.items()})
+
+
+def _declared(own: Path) -> dict[str, Declared]:
+    """What the .toml files of the user's modules say. Raises ProblemError for one that a deployment would refuse."""
+    try:
+        return declared(sorted((own / "tools").glob("[!._]*.py")), SETTINGS)
+    except DeclaredError as error:
+        raise ProblemError(f"{error}.") from error
 
 
 def _read_by_tools(root: Path) -> Iterable[str]:
-    """The variables that the tools' modules read, and those that the files beside them set."""
+    """The variables that the tools' modules read."""
     for folder in (root / "my_agent" / "tools", root / "agent" / "tools"):
         for path in folder.glob("*.py"):
             yield from _READ_BY_A_TOOL.findall(path.read_text(encoding="utf-8", errors="replace"))

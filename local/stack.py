@@ -131,7 +131,7 @@ def _environment(
 ) -> tuple[dict[str, str], str]:
     """The function's environment but for what was given, and what answers; a stand-in for it lasts until `closing`."""
     provider = "bedrock" if choices.aws else "openai" if choices.model_url is not None else None
-    environment = {**start.environment(provider), **os.environ, "POWERTOOLS_METRICS_DISABLED": "true"}
+    environment = start.environment(provider, os.environ) | {"POWERTOOLS_METRICS_DISABLED": "true"}
     # The log stays on this machine, and the commands show what goes into the tools.
     environment |= {"TABLE_NAME": _TABLE, "LOG_CONTENT": os.environ.get("LOG_CONTENT") or "true", "STREAMING": "true"}
     # Whatever proxy there is, it isn't for this machine.

@@ -102,5 +102,5 @@ def _environment(source: Source) -> Iterator[None]:
         return
     start = start_from(source.settings, LAMBDA)
     recorded = {"MODEL_ID": "recorded", "TABLE_NAME": source.table}
-    with process_environment({**start.environment(None), **os.environ, **recorded, **start.given}):
+    with process_environment({**start.environment(None, os.environ), **recorded, **start.given}):
         yield

@@ -32,7 +32,7 @@ def start(cdk_json: Path, context: dict[str, Any], **settings: str) -> Start:
 
 
 def test_it_starts_from_cdk_json_and_the_defaults(cdk_json: Path) -> None:
-    environment = start(cdk_json, {"max_steps": 3, "tools": ["*", "calculator"]}).environment(None)
+    environment = start(cdk_json, {"max_steps": 3, "tools": ["*", "calculator"]}).environment(None, {})
     expected = Config(max_steps=3, tools=("*", "calculator")).environment()
     assert (environment["MAX_STEPS"], environment["TOOLS"]) == ("3", "*,calculator")
     assert environment.items() <= expected.items()
@@ -42,7 +42,7 @@ def test_it_starts_from_cdk_json_and_the_defaults(cdk_json: Path) -> None:
 def test_model_and_provider_count_only_where_that_provider_is_asked(
     cdk_json: Path, provider: str | None, counts: bool
 ) -> None:
-    environment = start(cdk_json, MODEL_CHOICES | {"max_tokens": 99}).environment(provider)
+    environment = start(cdk_json, MODEL_CHOICES | {"max_tokens": 99}).environment(provider, {})
     assert {key: key.upper() in environment for key in MODEL_CHOICES} == dict.fromkeys(MODEL_CHOICES, counts)
     assert environment["MAX_TOKENS"] == "99"
 
@@ -74,6 +74,33 @@ def test_a_choice_of_the_deployment_alone_is_checked_as_there(cdk_json: Path) ->
 def test_an_unknown_name_is_refused_with_the_nearest_known_one(cdk_json: Path, name: str, nearest: str) -> None:
     with pytest.raises(ProblemError, match=rf"^There is no setting {name}: {nearest} is the nearest\.$"):
         start(cdk_json, {}, **{name: "3"})
+
+
+def test_what_stands_beside_a_module_of_ones_own_is_set_where_the_module_is_offered(cdk_json: Path) -> None:
+    tools = cdk_json.parent / "my_agent" / "tools"
+    tools.mkdir(parents=True)
+    (tools / "orders.py").write_text("")
+    (tools / "orders.toml").write_text('[environment]\nORDERS_TABLE = "orders"\n[secrets]\nORDERS_KEY = "orders/key"\n')
+    shipped = cdk_json.parent / "agent" / "tools"
+    shipped.mkdir(parents=True)
+    (shipped / "tickets.py").write_text("")
+    (shipped / "tickets.toml").write_text('[environment]\nTICKETS_TABLE = "agent-tickets"\n')
+    begun = start(cdk_json, {"tools": ["orders", "tickets"]}, ORDERS_KEY="mine")
+    assert begun.environment(None, {})["ORDERS_TABLE"] == "orders"
+    assert "TICKETS_TABLE" not in begun.environment(None, {})
+    assert begun.environment(None, {"ORDERS_TABLE": "test"})["ORDERS_TABLE"] == "test"
+    assert begun.given == {"ORDERS_KEY": "mine"}
+    assert "ORDERS_TABLE" not in start(cdk_json, {}, TOOLS="tickets").environment(None, {})
+    assert "ORDERS_TABLE" in start(cdk_json, {}).environment(None, {})
+
+
+def test_a_file_beside_a_module_that_a_deployment_would_refuse_is_told(cdk_json: Path) -> None:
+    tools = cdk_json.parent / "my_agent" / "tools"
+    tools.mkdir(parents=True)
+    (tools / "orders.py").write_text("")
+    (tools / "orders.toml").write_text("[environment")
+    with pytest.raises(ProblemError, match=r"orders\.toml"):
+        start(cdk_json, {})
 
 
 def test_a_variable_that_a_tool_reads_is_known(cdk_json: Path) -> None:
