@@ -19,6 +19,7 @@ CLOSED_ROUTES = (
     "GET /sessions/{session_id}",
     "DELETE /sessions/{session_id}",
     "POST /sessions/{session_id}/approvals",
+    "GET /approvals",
 )
 PUBLIC_ROUTE = "GET /health"
 # The function gives up first, to answer for itself; 29 s is the most that an HTTP API waits.

@@ -101,6 +101,7 @@ class Config:
         None, optional(values.CALLERS), "who alone may approve tool uses over HTTP"
     )
     approval_ttl_seconds: int = setting(86_400, whole(1, 31_536_000), "time for an approval")
+    approval_topic: str | None = setting(None, optional(values.TOPIC), "SNS topic that is told when something waits")
     session_ttl_days: int = setting(30, whole(1, 3650), "days after which a turn is deleted")
     http_timeout_seconds: int = setting(
         28, whole(1, 28), "time of a turn that came through the API, which gives up at 29 s"

@@ -20,6 +20,9 @@ ACTIONS = (
     "dynamodb:DeleteItem",
     "dynamodb:BatchWriteItem",
 )
+# The keys of the turns that wait for a person, as the function writes them only while they do.
+INDEX = "waiting"
+INDEX_ACTIONS = ("dynamodb:Query", "dynamodb:Scan")
 # What a caller needs on an own key, without wildcards: "Customer managed keys" in the DynamoDB Developer Guide.
 KEY_ACTIONS = (
     "kms:Decrypt",
@@ -43,7 +46,7 @@ class SessionTable(Construct):
             self.table: dynamodb.ITable = dynamodb.Table.from_table_name(self, "Table", config.session_table)
             return
         encryption = dynamodb.TableEncryption.CUSTOMER_MANAGED if self.key else dynamodb.TableEncryption.DEFAULT
-        self.table = dynamodb.Table(
+        table = self.table = dynamodb.Table(
             self,
             "Table",
             partition_key=dynamodb.Attribute(name="session_id", type=dynamodb.AttributeType.STRING),
@@ -58,10 +61,18 @@ class SessionTable(Construct):
             removal_policy=removal,
             deletion_protection=config.deletion_protection,
         )
+        table.add_global_secondary_index(
+            index_name=INDEX,
+            partition_key=dynamodb.Attribute(name="waiting", type=dynamodb.AttributeType.STRING),
+            sort_key=dynamodb.Attribute(name="waiting_since", type=dynamodb.AttributeType.STRING),
+            projection_type=dynamodb.ProjectionType.KEYS_ONLY,
+        )
 
     def grant(self, role: iam.IRole) -> None:
         """Lets the role do what the function does with sessions, and use the key."""
-        self.table.grant(role, *ACTIONS)
+        arn = self.table.table_arn
+        for actions, resource in ((ACTIONS, arn), (INDEX_ACTIONS, f"{arn}/index/{INDEX}")):
+            role.add_to_principal_policy(iam.PolicyStatement(actions=list(actions), resources=[resource]))
         if self.key:
             self.key.grant(role, *KEY_ACTIONS)
 

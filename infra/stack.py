@@ -118,6 +118,10 @@ class AgentStack(cdk.Stack):
         """Returns the wildcards, each with the reason for it."""
         place = Place(self.partition, self.region, self.account)
         statements = _bedrock_statements(config, place) if config.model_provider == "bedrock" else []
+        if config.approval_topic:
+            role.add_to_principal_policy(
+                iam.PolicyStatement(actions=["sns:Publish"], resources=[config.approval_topic])
+            )
         if config.openai_api_key_secret:
             statements += secret_statements(config.openai_api_key_secret, place)
         statements += key_statements(config.secret_kms_key, config.guardrail_kms_key)

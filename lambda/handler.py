@@ -3,6 +3,7 @@
 import logging
 import os
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 
 from agent.adapters.bedrock.model import BedrockModel, Inference
+from agent.adapters.dynamodb.index import DynamoDBIndex
 from agent.adapters.dynamodb.meter import DynamoDBMeter
 from agent.adapters.dynamodb.store import DynamoDBStore
 from agent.adapters.journal import PowertoolsJournal
@@ -21,7 +23,8 @@ from agent.deadline import Deadline
 from agent.edge.entrance import App, Entrance
 from agent.edge.function import Function, WayOf, attempt
 from agent.errors import MisconfiguredError
-from agent.ports import Model
+from agent.ports import Announcer, Model
+from agent.sessions.inbox import Inbox
 from agent.sessions.sessions import Sessions
 from agent.sessions.tokens import DailyTokens
 from agent.settings import Settings
@@ -67,8 +70,17 @@ def build(
         if settings.caller_daily_tokens
         else DailyTokens(),
         history_tokens=settings.history_tokens,
+        announcer=_announcer(settings, aws),
     )
-    return App(settings, sessions)
+    return App(settings, sessions, Inbox(DynamoDBIndex(dynamodb, settings.table_name), time.time))
+
+
+def _announcer(settings: Settings, aws: AWS) -> Announcer | None:
+    if not settings.approval_topic:
+        return None
+    from agent.adapters.topic import SNSTopic
+
+    return SNSTopic(aws.client("sns"), settings.approval_topic, with_input=settings.log_content)
 
 
 def _system_prompt(own: Path, logger: Logger) -> str:

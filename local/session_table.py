@@ -19,6 +19,31 @@ Item = dict[str, Any]
 """A stored turn in DynamoDB's own JSON."""
 
 
+def create_table(client: "DynamoDBClient", name: str) -> None:
+    """A table of the shape that the stack gives it: keys, and the index of what waits."""
+    client.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "session_id", "KeyType": "HASH"}, {"AttributeName": "turn", "KeyType": "RANGE"}],
+        AttributeDefinitions=[
+            {"AttributeName": "session_id", "AttributeType": "S"},
+            {"AttributeName": "turn", "AttributeType": "N"},
+            {"AttributeName": "waiting", "AttributeType": "S"},
+            {"AttributeName": "waiting_since", "AttributeType": "S"},
+        ],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "waiting",
+                "KeySchema": [
+                    {"AttributeName": "waiting", "KeyType": "HASH"},
+                    {"AttributeName": "waiting_since", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
 @dataclass(frozen=True)
 class Row:
     """One stored turn; `size` counts the bytes of its item as it is sent, `created_at` is ISO 8601,
@@ -39,18 +64,7 @@ class SessionTable:
     def __init__(self, client: "DynamoDBClient", name: str) -> None:
         self._client = client
         self._name = name
-        client.create_table(
-            TableName=name,
-            KeySchema=[
-                {"AttributeName": "session_id", "KeyType": "HASH"},
-                {"AttributeName": "turn", "KeyType": "RANGE"},
-            ],
-            AttributeDefinitions=[
-                {"AttributeName": "session_id", "AttributeType": "S"},
-                {"AttributeName": "turn", "AttributeType": "N"},
-            ],
-            BillingMode="PAY_PER_REQUEST",
-        )
+        create_table(client, name)
         client.update_time_to_live(
             TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires_at"}
         )

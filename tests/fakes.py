@@ -16,7 +16,7 @@ from agent.adapters.bedrock.model import BedrockModel, Inference
 from agent.deadline import Deadline
 from agent.errors import LeaseLostError, SessionBusyError
 from agent.messages import Block, Usage
-from agent.ports import ModelReply, ModelRequest, StoredTurn, TextListener, ToolRecord, seconds_left
+from agent.ports import IndexKey, ModelReply, ModelRequest, StoredTurn, TextListener, ToolRecord, seconds_left
 from agent.sessions.states import state_of
 from local.bedrock.issued import Issued
 from local.bedrock.rules import violations
@@ -236,6 +236,22 @@ class FakeStore:
                 raise SessionBusyError(retry_after=seconds_left(turn.lease_until, now))
         for turn in held:
             del self.items[turn.key, turn.turn]
+
+    def page(self, caller: str, after: IndexKey | None, deadline: Deadline) -> tuple[list[IndexKey], IndexKey | None]:
+        self._called("page")
+        entries = sorted(
+            (turn.waiting, turn.waiting_since, turn.key, turn.turn)
+            for turn in self.items.values()
+            if turn.waiting and caller in ("", turn.waiting)
+        )
+        begin = (after.waiting, after.waiting_since, after.session_id, after.turn) if after else ("", "", "", 0)
+        left = [entry for entry in entries if entry > begin]
+        keys = [IndexKey(key, turn, waiting, since) for waiting, since, key, turn in left[:50]]
+        return keys, keys[-1] if len(left) > 50 else None
+
+    def turn_and_next(self, key: str, turn: int, deadline: Deadline) -> list[StoredTurn]:
+        self._called("turn_and_next")
+        return copy.deepcopy([each for each in self.turns(key) if each.turn >= turn][:2][::-1])
 
     def turns(self, key: str) -> list[StoredTurn]:
         """What stands there, the oldest first."""

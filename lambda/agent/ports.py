@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
 
@@ -175,6 +175,33 @@ class SecretStore(Protocol):
         ...
 
 
+class IndexKey(msgspec.Struct, frozen=True):
+    """The key of an entry of the index of what waits: `session_id` is the item's key, the others as in StoredTurn.
+
+    The lengths are bounds for what a caller sends back: no key of ours is longer.
+    """
+
+    session_id: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+    turn: Annotated[int, msgspec.Meta(ge=1, lt=10**15)]
+    waiting: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+    waiting_since: Annotated[str, msgspec.Meta(min_length=1, max_length=32)]
+
+
+class WaitingIndex(Protocol):
+    """Where turns that wait are found. Both methods may raise StorageUnavailableError or MisconfiguredError."""
+
+    def page(self, caller: str, after: IndexKey | None, deadline: Deadline) -> tuple[list[IndexKey], IndexKey | None]:
+        """At most 50 entries after one: of a caller, the oldest first, or of all where that is blank; where the next page begins.
+
+        Raises InvalidRequestError where the one that they are to follow can't be in the index.
+        """
+        ...
+
+    def turn_and_next(self, key: str, turn: int, deadline: Deadline) -> list[StoredTurn]:
+        """That turn of a session, if it is kept, and the one after it, whole; the newest first."""
+        ...
+
+
 class ToolCall(msgspec.Struct, frozen=True):
     """A tool use to answer. `problem` says why it must not be run, in a sentence for the model; else it is blank."""
 
@@ -267,6 +294,17 @@ class Outlet(Protocol):
 
     def cut(self) -> None:
         """Ends it as broken, from any thread; a write that waits raises then."""
+        ...
+
+
+class Announcer(Protocol):
+    """Who is told that a turn begins to wait for a person."""
+
+    def announce(self, session_id: str, caller: str, approvals: Sequence[dict[str, Any]], deadline: Deadline) -> None:
+        """These `approvals` of an answer wait; `caller` is a hash, `anonymous` or `direct`.
+
+        Raises StorageUnavailableError or MisconfiguredError where nobody could be told before the deadline.
+        """
         ...
 
 

@@ -40,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True):
     caller_daily_tokens: int | None
     approvers: tuple[str, ...]
     approval_ttl_seconds: int
+    approval_topic: str
     history_tokens: int | None
     prompt_caching: str
     model_provider: str
@@ -82,6 +83,7 @@ class Settings(msgspec.Struct, frozen=True):
             caller_daily_tokens=read.optional_integer("CALLER_DAILY_TOKENS", 1, 1_000_000_000_000_000),
             approvers=read.names("APPROVERS"),
             approval_ttl_seconds=read.integer("APPROVAL_TTL_SECONDS", 86_400, 1, 31_536_000),
+            approval_topic=read.optional_text("APPROVAL_TOPIC"),
             history_tokens=read.optional_integer("HISTORY_TOKENS", 1, 1_000_000_000),
             prompt_caching=read.choice("PROMPT_CACHING", "off", ("off", "auto")),
             model_provider=read.choice("MODEL_PROVIDER", "bedrock", ("bedrock", "openai")),

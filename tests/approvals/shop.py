@@ -9,6 +9,7 @@ from agent.edge.callers import caller_of
 from agent.ports import SessionStore
 from agent.tooling.tool import Tool, ToolContext, tool
 from agent.tooling.toolbox import Toolbox, ToolLimits
+from local.bedrock.reply import Reply
 from tests.agent.edge.gateway_events import Maker, checked, http_api
 from tests.agent.edge.test_edge_callers import jwt
 from tests.agent.edge.whole_function import Whole, function_at, unique
@@ -94,6 +95,12 @@ class Shop:
         assert (status, answer["stop_reason"], self.ran) == (200, "awaiting_approval", [])
         self.asked = answer["approvals"][0]["approval_id"]
         return dict(answer)
+
+    def wait_for(self, *uses: Any, **context: Any) -> list[dict[str, Any]]:
+        """Asks over HTTP for these tool uses; what waits."""
+        self.whole.play(Reply(list(uses), "tool_use"), {"text": "Done."})
+        event = http_api(body={"question": "refund it", "session_id": self.session}, **context)
+        return list(self.http(event, "asks")[1]["approvals"])
 
     def wait_directly(self) -> None:
         """The same as a direct event."""

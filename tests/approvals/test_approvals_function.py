@@ -1,13 +1,17 @@
 """Approvals through the whole function: direct and over HTTP, in another process, by another person."""
 
 import json
+import os
 from typing import Any
 
+import botocore.session
 import pytest
 
 from local.bedrock.reply import ErrorReply, Reply
 from tests.agent.edge.gateway_events import MAKERS, Maker, http_api
-from tests.approvals.shop import ALICE, BOB, BOSS, CALL, EVE, OWNER, SECOND, Shop
+from tests.agent.edge.whole_function import function_at, unique
+from tests.approvals.shop import ALICE, BOB, BOSS, CALL, EVE, OWNER, SECOND, Processes, Shop
+from tests.fakes import FakeContext, use
 
 
 @pytest.mark.parametrize("maker", MAKERS)
@@ -176,3 +180,43 @@ def test_a_turn_that_waits_stays_with_the_model_that_answered(shop: Shop) -> Non
     answer, _ = shop.call({"session_id": shop.session, "approvals": yes}, "falls back later")
     assert (answer["answer"], answer["model_id"], shop.ran) == ("Done.", SECOND, ["7"])
     assert asked[before:] == [SECOND]
+
+
+def test_the_function_publishes_to_the_topic_of_its_settings(processes: Processes) -> None:
+    session: Any = botocore.session.get_session()
+    sns, sqs = (session.create_client(service, region_name="us-east-1") for service in ("sns", "sqs"))
+    topic = sns.create_topic(Name=unique("approvals"))["TopicArn"]
+    queue = sqs.create_queue(QueueName=unique("told"))["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"})
+    url = os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
+    whole, answers = processes.whole, list[Any]()
+    for content in ("false", "true"):
+        function = function_at(
+            whole.server,
+            APPROVAL_TOPIC=topic,
+            AWS_ENDPOINT_URL_SNS=url,
+            AWS_DEFAULT_REGION="us-east-1",
+            TOOLS="tickets",
+            LOG_CONTENT=content,
+            POWERTOOLS_SERVICE_NAME=unique("told"),
+        )
+        refund = {"order_id": "A-1001", "amount": 1, "reason": "broken"}
+        whole.play(Reply([use("t1", "refund_order", refund)], "tool_use"))
+        answers.append(function.answer({"question": "refund it"}, FakeContext(unique("invocation")))[0])
+    messages = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)["Messages"]
+    told = [json.loads(message["Body"]) for message in messages]
+    assert sorted(told, key=str) == sorted(
+        (
+            {
+                "session_id": answer["session_id"],
+                "caller": "direct",
+                "approvals": [{name: entry[name] for name in names} for entry in answer["approvals"]],
+            }
+            for answer, names in zip(answers, (_TOLD, (*_TOLD, "input")), strict=True)
+        ),
+        key=str,
+    )
+
+
+_TOLD = ("approval_id", "tool", "expires_at")

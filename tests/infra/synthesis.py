@@ -29,6 +29,7 @@ EVERYTHING: dict[str, Any] = {
     "cors_origins": "https://example.com",
     "reserved_concurrency": 5,
     "alarm_topic": "arn:aws:sns:us-east-1:123456789012:alarms",
+    "approval_topic": "arn:aws:sns:us-east-1:123456789012:approvals",
     "guardrail_kms_key": KEY,
     "secret_kms_key": OTHER_KEY,
     "guardrail_id": "abc123",

@@ -7,6 +7,7 @@ from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any
 
+import botocore.session
 import pytest
 
 from agent.adapters.dynamodb.items import to_item
@@ -18,7 +19,7 @@ from infra.bundling import SOURCE
 from infra.choices import ConfigError
 from infra.config import Config
 from infra.context import from_context
-from infra.session_table import ACTIONS
+from infra.session_table import ACTIONS, INDEX, INDEX_ACTIONS
 from tests.infra.synthesis import Synthesis, context
 
 # Set by the stack itself, from what it makes.
@@ -132,23 +133,35 @@ def test_the_api_has_the_routes_of_the_function(stack: Synthesis) -> None:
     assert {route["RouteKey"] for route in stack.resources("ApiGatewayV2::Route").values()} == set(ROUTES)
 
 
-def test_the_table_has_the_key_and_the_expiry_that_the_function_writes(stack: Synthesis) -> None:
-    item, table = to_item(StoredTurn(key="session", turn=1, status="done")), stack.resource("DynamoDB::Table")
+def test_the_table_has_the_keys_and_the_expiry_that_the_function_writes(stack: Synthesis) -> None:
+    turn = StoredTurn(key="session", turn=1, status="awaiting_approval", waiting="direct", waiting_since="2027")
+    item, table = to_item(turn), stack.resource("DynamoDB::Table")
     keys = {part["AttributeName"]: part["AttributeType"] for part in table["AttributeDefinitions"]}
     assert {name: list(item[name]) for name in keys} == {name: [kind] for name, kind in keys.items()}
     assert list(item[table["TimeToLiveSpecification"]["AttributeName"]]) == ["N"]
+    assert [each["IndexName"] for each in table["GlobalSecondaryIndexes"]] == [INDEX]
 
 
-def test_the_function_may_do_with_the_table_what_its_adapters_call_and_nothing_else() -> None:
+@pytest.mark.parametrize(
+    ("modules", "actions"),
+    [(("store", "meter", "index"), {*ACTIONS, *INDEX_ACTIONS}), (("store", "meter"), {*ACTIONS})],
+)
+def test_the_function_may_do_with_the_table_what_its_adapters_call_and_nothing_else(
+    modules: tuple[str, ...], actions: set[str]
+) -> None:
     called = set()
-    for module in ("store", "meter"):
+    for module in modules:
         tree = ast.parse((SOURCE / "agent" / "adapters" / "dynamodb" / f"{module}.py").read_text())
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute):
-                operation = node.args[0]
-                if node.func.attr in ("call", "_call", "_read", "_take") and isinstance(operation, ast.Constant):
-                    called.add("dynamodb:" + str(operation.value))
-    assert called == set(ACTIONS)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                called.add("dynamodb:" + node.value)
+    assert called & _OPERATIONS == actions
+
+
+_OPERATIONS = {
+    f"dynamodb:{operation}"
+    for operation in botocore.session.get_session().get_service_model("dynamodb").operation_names
+}
 
 
 def test_the_deployment_knows_the_function_only_as_a_path() -> None:

@@ -137,6 +137,7 @@ WRONG: list[tuple[str, object]] = [
     ("architecture", "arm"),
     ("log_retention_days", 31),
     ("alarm_topic", "mine"),
+    ("approval_topic", "mine"),
     ("alarm_email", "mine"),
     ("price_input", "-1"),
     ("fallback_model_ids", "one,,two words"),
@@ -241,6 +242,7 @@ def test_all_mistakes_are_told_at_once_each_on_its_line_and_none_twice() -> None
     ("key", "arn"),
     [
         ("alarm_topic", "arn:aws:sns:eu-west-1:123456789012:alarms"),
+        ("approval_topic", "arn:aws:sns:eu-west-1:123456789012:approvals"),
         ("kms_key", "arn:aws:kms:eu-west-1:123456789012:key/12345678-1234-1234-1234-123456789012"),
         ("secret_kms_key", "arn:aws:kms:eu-west-1:123456789012:key/12345678-1234-1234-1234-123456789012"),
         ("model_id", "arn:aws:bedrock:eu-west-1:123456789012:provisioned-model/abc123"),

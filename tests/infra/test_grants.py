@@ -1,5 +1,6 @@
 """What the function's role may do: call its models, use the one table, read the secrets it needs, and nothing else."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,10 +94,25 @@ def test_what_others_encrypted_with_named_keys_may_be_read(synthesise: Synthesis
 
 def test_dynamodb_is_allowed_what_the_function_does_on_the_one_table(stack: Synthesis) -> None:
     [table] = stack.resources("DynamoDB::Table")
-    [statement] = stack.allowed("dynamodb")
-    assert statement["Resource"] == [{"Fn::GetAtt": [table, "Arn"]}]
+    arn = {"Fn::GetAtt": [table, "Arn"]}
+    granted = {json.dumps(item["Resource"]): set(item["Action"]) for item in stack.allowed("dynamodb")}
     called = {"Query", "GetItem", "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem"}
-    assert set(statement["Action"]) == {f"dynamodb:{action}" for action in called}
+    assert granted == {
+        json.dumps([arn]): {f"dynamodb:{action}" for action in called},
+        json.dumps([{"Fn::Join": ["", [arn, "/index/waiting"]]}]): {"dynamodb:Query", "dynamodb:Scan"},
+    }
+
+
+def test_the_topic_that_is_told_of_approvals_may_be_published_to_and_no_other(
+    synthesise: Synthesise, stack: Synthesis
+) -> None:
+    chosen = synthesise(**EVERYTHING)
+    topic = EVERYTHING["approval_topic"]
+    [statement] = chosen.allowed("sns")
+    assert (statement["Action"], statement["Resource"]) == (["sns:Publish"], [topic])
+    assert chosen.environment()["APPROVAL_TOPIC"] == topic
+    assert not stack.allowed("sns")
+    assert "APPROVAL_TOPIC" not in stack.environment()
 
 
 DECLARED = """

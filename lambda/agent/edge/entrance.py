@@ -6,13 +6,14 @@ from typing import Any
 import msgspec
 
 from agent.deadline import Deadline
-from agent.edge.callers import DIRECT, new_session_id, session_key
+from agent.edge.callers import ANONYMOUS, DIRECT, new_session_id, session_key
 from agent.edge.events import HttpRequest, seconds_left
 from agent.edge.requests import Approvals, chat_of
 from agent.errors import AgentError, ForbiddenError, InternalError, NotFoundError
 from agent.ports import Listener
 from agent.sessions.approvals import DIRECT as BY_DIRECT
 from agent.sessions.approvals import Approval
+from agent.sessions.inbox import Inbox
 from agent.sessions.leases import Question
 from agent.sessions.sessions import Sessions
 from agent.settings import Settings
@@ -30,6 +31,7 @@ class App(msgspec.Struct, frozen=True):
 
     settings: Settings
     sessions: Sessions
+    inbox: Inbox
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -84,6 +86,15 @@ class Entrance(msgspec.Struct, frozen=True):
         approvers = self.running().settings.approvers
         if call.request and approvers and call.caller not in approvers:
             raise ForbiddenError
+
+    def waiting(self, after: str, call: Call) -> dict[str, Any]:
+        """What waits for this caller to decide, after the `next` of a page. Raises InvalidRequestError for what is none."""
+        app = self.running()
+        approvers = app.settings.approvers
+        # without an authorizer the session id is the only secret
+        if call.caller == ANONYMOUS or (approvers and call.caller not in approvers):
+            return {"approvals": []}
+        return app.inbox.page("" if approvers else call.caller, after)
 
     def approve(self, said: Approvals, call: Call) -> dict[str, Any]:
         """The direct answer to decisions about tool uses that wait. Raises an AgentError where there is none."""

@@ -23,6 +23,7 @@ class HttpRequest(msgspec.Struct, frozen=True):
     stage: str
     route: str  # as the gateway matched it, in its own writing; may be blank
     headers: Mapping[str, str]  # names in lower case
+    query: Mapping[str, str]
     body: object
     is_base64: bool
     context: Mapping[str, Any]
@@ -50,13 +51,14 @@ def http_request(event: object) -> HttpRequest | None:
         started = context.get("requestTimeEpoch")
     else:
         return None
-    headers = event.get("headers") if isinstance(event.get("headers"), dict) else {}
+    headers, query = (_texts(event.get(name)) for name in ("headers", "queryStringParameters"))
     return HttpRequest(
         method=_text(method).upper(),
         path=_text(path) or "/",
         stage=_text(context.get("stage")),
         route=_text(route),
-        headers={str(name).lower(): value for name, value in (headers or {}).items() if isinstance(value, str)},
+        headers={name.lower(): value for name, value in headers.items()},
+        query=query,
         body=event.get("body"),
         is_base64=event.get("isBase64Encoded") is True,
         context=context,
@@ -64,6 +66,10 @@ def http_request(event: object) -> HttpRequest | None:
         is_rest=not isinstance(http, dict),
         started=started / 1000 if isinstance(started, int | float) and abs(started) < _NO_CLOCK else None,
     )
+
+
+def _texts(value: object) -> dict[str, str]:
+    return {str(n): v for n, v in value.items() if isinstance(v, str)} if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str:

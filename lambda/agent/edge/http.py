@@ -29,6 +29,8 @@ def respond(
             answer = entrance.ask(body_of(request), call)
         case "read":
             answer = {"session_id": found.session_id, "turns": app.sessions.read(key)}
+        case "waiting":
+            answer = entrance.waiting(request.query.get("next", ""), call)
         case "forget":
             app.sessions.forget(key)
             return http_response(request, 204, None, origins)

@@ -13,6 +13,7 @@ ROUTES = {
     "GET /sessions/{session_id}": "read",
     "DELETE /sessions/{session_id}": "forget",
     "POST /sessions/{session_id}/approvals": "approve",
+    "GET /approvals": "waiting",
     "GET /health": "health",
 }
 

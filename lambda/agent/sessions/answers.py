@@ -1,5 +1,6 @@
 """What a caller gets of a turn: the direct answer, and its line in the listing of a session."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from agent.sessions.approvals import EARLIER_VERSION, waiting_entries
 from agent.sessions.states import CLOSED
 from agent.turn.outcome import Outcome
 from agent.turn.repair import repair
+
+LISTED_BYTES = 2_500_000  # of a listing; Lambda answers at most 6 MB, and writes each quote of a body with a backslash
 
 
 def direct_answer(
@@ -54,8 +57,19 @@ def _tool_uses(response: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     return [use for use in readable if {"name", "status", "milliseconds"} <= use.keys()]
 
 
-def listing(turn: StoredTurn) -> dict[str, Any]:
-    """A turn in the answer of GET /sessions/{session_id}."""
+def listings(turns: Sequence[StoredTurn]) -> list[dict[str, Any]]:
+    """The turns of the answer of GET /sessions/{session_id}, oldest first: of these, newest first, as many as it can hold."""
+    listed, size = [], 0
+    for turn in turns:
+        listed.append(_listing(turn))
+        size += len(json.dumps(listed[-1], ensure_ascii=False).encode())
+        if size > LISTED_BYTES:
+            listed.pop()
+            break
+    return listed[::-1]
+
+
+def _listing(turn: StoredTurn) -> dict[str, Any]:
     response = present_answer(turn) or {}
     shown = {
         "turn": turn.turn,

@@ -9,6 +9,9 @@ from agent.sessions.approvals import OVERTAKEN
 from agent.sessions.states import CLOSED, STATES, is_expired, state_of
 from agent.turn.repair import INTERRUPTED, repair
 
+CONTEXT = "context_tokens"  # in a stored usage: of the turn's last model call, its answer included
+_TOKENS_PER_CHARACTER = 0.5  # where no turn tells: more than English takes, less than Japanese
+
 
 def completed(turns: Sequence[StoredTurn], pairs: int, now: float) -> list[StoredTurn]:
     """The newest `pairs` completed turns that have not expired at `now` (epoch seconds), newest first."""
@@ -40,6 +43,15 @@ def fitted(history: Sequence[list[Message]], tokens: int, tokens_per_character: 
     while first < len(turns) and sum(costs[first:]) > tokens:
         first += 1
     return turns[first:]
+
+
+def within(
+    history: Sequence[list[Message]], tokens: int, completed: Sequence[StoredTurn], beside: Sequence[object]
+) -> list[list[Message]]:
+    """The history made to cost at most so many tokens, by what the newest turn cost with all that was sent `beside` it."""
+    sent = sum(map(characters, (*beside, *history)))
+    cost = next((turn.usage.get(CONTEXT, 0) for turn in completed), 0)
+    return fitted(history, tokens, cost / sent if cost > 0 else _TOKENS_PER_CHARACTER)
 
 
 def characters(value: object) -> int:

@@ -1,6 +1,5 @@
-"""A session's turns: reserved, run, saved and trimmed. What was paid for reaches the caller, even where it can't be saved."""
+"""A session's turns: reserved, run, and kept."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from logging import Logger
@@ -10,11 +9,11 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.deadline import Deadline
-from agent.errors import AgentError, NotFoundError, OutOfTimeError
+from agent.errors import NotFoundError, OutOfTimeError
 from agent.messages import Message, user_text
-from agent.ports import BLOCKED, DONE, WAITING, Journal, Model, SessionStore, StoredTurn, ToolCall
+from agent.ports import BLOCKED, DONE, WAITING, Announcer, Journal, Model, SessionStore, StoredTurn, ToolCall
 from agent.sessions import history, verdicts
-from agent.sessions.answers import direct_answer, listing
+from agent.sessions.answers import direct_answer, listings
 from agent.sessions.approvals import (
     Approval,
     beginning_to_wait,
@@ -24,8 +23,10 @@ from agent.sessions.approvals import (
     steps_and_usage,
     utc,
 )
+from agent.sessions.inbox import READING
+from agent.sessions.keeping import Keeping
 from agent.sessions.leases import Leases, Question, Reserved
-from agent.sessions.states import CLOSED, state_of
+from agent.sessions.states import state_of
 from agent.sessions.tokens import DailyTokens
 from agent.tooling.tool import ToolContext
 from agent.tooling.toolbox import Toolbox
@@ -33,14 +34,6 @@ from agent.turn.fallback import Fallback, is_named
 from agent.turn.loop import Limits, Turn
 from agent.turn.outcome import Outcome
 from agent.turn.repair import repair
-
-# Parts of the time that is left, the reserve included, so that each thing that hangs leaves some to those after it.
-_TO_SAVE = 0.75
-_READING = 6.0  # seconds in which attempts to read a session for a person may begin
-_LISTED_BYTES = 2_500_000  # of a listing; Lambda answers at most 6 MB, and writes each quote of a body with a backslash
-_TRIMMED_AT_ONCE = 25  # items, DynamoDB's bound of a batch
-_CONTEXT = "context_tokens"  # in a stored usage: of the turn's last model call, its answer included
-_TOKENS_PER_CHARACTER = 0.5  # where no turn tells: more than English takes, less than Japanese
 
 
 class Sessions(msgspec.Struct, frozen=True):
@@ -62,6 +55,7 @@ class Sessions(msgspec.Struct, frozen=True):
     approval_seconds: int = 24 * 60 * 60
     tokens: DailyTokens = DailyTokens()
     history_tokens: int | None = None
+    announcer: Announcer | None = None
     now: Callable[[], float] = time.time
 
     def ask(self, question: Question) -> dict[str, Any]:
@@ -101,22 +95,16 @@ class Sessions(msgspec.Struct, frozen=True):
     def read(self, key: str) -> list[dict[str, Any]]:
         """The turns that are kept, oldest first. Raises NotFoundError where there are none."""
         now = self.now()
-        turns = self._leases().seen(key, Deadline.after(_READING), now, whole=True)
+        turns = self._leases().seen(key, Deadline.after(READING), now, whole=True)
         shown = [turn for turn in turns if state_of(turn, now).is_shown]
-        listed, size = [], 0
-        for turn in shown[: max(self.pairs, 1)]:
-            listed.append(listing(turn))
-            size += len(json.dumps(listed[-1], ensure_ascii=False).encode())
-            if size > _LISTED_BYTES:
-                listed.pop()
-                break
+        listed = listings(shown[: max(self.pairs, 1)])
         if not listed:
             raise NotFoundError("Nothing is kept of this session.")
-        return listed[::-1]
+        return listed
 
     def forget(self, key: str) -> None:
         """Deletes the session, whether it exists or not. Raises SessionBusyError while a turn runs."""
-        self.store.forget(key, self.now(), Deadline.after(_READING))
+        self.store.forget(key, self.now(), Deadline.after(READING))
 
     def _leases(self) -> Leases:
         return Leases(
@@ -137,22 +125,27 @@ class Sessions(msgspec.Struct, frozen=True):
         completed = history.completed(reserved.others, self.pairs, self.now())
         turn = self._turn(question, completed, held, left)
         used_before = turn.usage.total
+        keeping = Keeping(self.store, self._leases(), self.journal, self.pairs, self.announcer)
         try:
             outcome = turn.run()
         except BaseException:
-            self._give_up(reserved, turn)
+            changed = self.toolbox.changes_made(turn.tool_records)
+            keeping.give_up(reserved, turn.messages, question.deadline, changed=changed)
             raise
         finally:
             used, ends = turn.usage.total - used_before, question.deadline.end()
             self.tokens.count(question.caller, used, self.now(), ends, self.journal)
         ended = self._ended(question, held, outcome, turn.context_tokens)
         answer = ended.response or {}
-        if not self._saved(reserved, ended, outcome, question.deadline):
+        changed = self.toolbox.changes_made(outcome.tool_records)
+        if not keeping.save(reserved, ended, question.deadline, changed=changed):
             answer["saved"] = False
             if answer.pop("approvals", None):  # nothing can be approved of what isn't kept
                 answer["answer"] = f"{answer['answer']} It could not be kept for that: please ask again."
-        elif not outcome.waiting:  # a turn that goes on must find the history that it began with
-            self._trim(reserved.others, completed, held, question)
+        elif outcome.waiting:
+            keeping.announce(question.session_id, ended, question.deadline)
+        else:  # a turn that goes on must find the history that it began with
+            keeping.trim(reserved, completed, self.now(), question.deadline)
         seconds, told = began - question.deadline.left(), question.listener.first_text if question.listener else None
         self.journal.turn(answer, question.text, question.request_id, question.caller, seconds, told)
         return answer
@@ -161,7 +154,9 @@ class Sessions(msgspec.Struct, frozen=True):
         ids: set[str] = set()
         # tool uses that are still unanswered are those that waited for a person; they keep their ids, whatever stands before
         messages = repair(held.messages, ids, closed=False, reasoning=True, answered=False)
-        earlier = self._fitted(history.model_history(completed, ids), completed)
+        earlier = history.model_history(completed, ids)
+        if self.history_tokens is not None:
+            earlier = history.within(earlier, self.history_tokens, completed, (self.system, self.toolbox.specs))
         steps, usage = steps_and_usage(held.response)
         decided = decided_calls(held, messages, steps)
 
@@ -197,70 +192,18 @@ class Sessions(msgspec.Struct, frozen=True):
             usage=usage,
         )
 
-    def _fitted(self, earlier: list[list[Message]], completed: Sequence[StoredTurn]) -> list[list[Message]]:
-        """The history within HISTORY_TOKENS, by what the newest turn cost with all that was sent along."""
-        if self.history_tokens is None:
-            return earlier
-        sent = sum(map(history.characters, (self.system, self.toolbox.specs, *earlier)))
-        cost = next((turn.usage.get(_CONTEXT, 0) for turn in completed), 0)
-        return history.fitted(earlier, self.history_tokens, cost / sent if cost > 0 else _TOKENS_PER_CHARACTER)
-
-    def _give_up(self, reserved: Reserved, turn: Turn) -> None:
-        """Frees the session after a failed turn; what tools have changed outside stays written down."""
-        held = reserved.turn
-        if not (self.toolbox.changes_made(turn.tool_records) or held.messages):
-            self._leases().give_back(reserved, turn.deadline)
-            return
-        try:
-            self.store.save(replace(held, messages=turn.messages, lease_until=0), turn.deadline.end().share(_TO_SAVE))
-        except AgentError as error:  # the lease ends by itself
-            self._warn("a failed turn could not be freed", error)
-        self._leases().close(reserved, turn.deadline)
-
     def _ended(self, question: Question, held: StoredTurn, outcome: Outcome, context_tokens: int) -> StoredTurn:
         """The turn as it is to be saved, with its answer."""
         ended, entries = held, list[dict[str, Any]]()
         if outcome.waiting:
-            ended = beginning_to_wait(held, question.caller, self.new_id(), self.now(), self.approval_seconds)
-            entries = entries_of(outcome, ended.random, utc(self.now() + self.approval_seconds))
+            now, seconds = self.now(), self.approval_seconds
+            ended = beginning_to_wait(held, question.caller, self.new_id(), now, seconds)
+            entries = entries_of(outcome, ended.random, utc(now + seconds))
         return replace(
             ended,
             status=WAITING if outcome.waiting else BLOCKED if outcome.blocked else DONE,
             messages=outcome.messages,
             response=direct_answer(question.session_id, held, outcome, entries),
-            usage=outcome.usage.as_dict() | ({_CONTEXT: context_tokens} if self.history_tokens is not None else {}),
+            usage=outcome.usage.as_dict()
+            | ({history.CONTEXT: context_tokens} if self.history_tokens is not None else {}),
         )
-
-    def _saved(self, reserved: Reserved, ended: StoredTurn, outcome: Outcome, deadline: Deadline) -> bool:
-        """Whether the turn is kept as it should be. Where it can't, the session is freed, unless tools changed something."""
-        leases, held, ends = self._leases(), reserved.turn, deadline.end().share(_TO_SAVE)
-        try:
-            if self.pairs or outcome.waiting:
-                self.store.save(ended, ends)
-            else:
-                # while nothing is kept of what closes them, those that waited must be gone first
-                for closed in (other for other in reserved.others if other.status == CLOSED):
-                    self.store.free(closed, ends)
-                self.store.free(held, ends)
-        except AgentError as error:
-            self._warn("the answer could not be saved", error)
-            if not (self.toolbox.changes_made(outcome.tool_records) or held.messages):
-                leases.give_back(reserved, deadline)
-            return False
-        if self.pairs or outcome.waiting:
-            leases.close(reserved, deadline)
-        return True
-
-    def _trim(
-        self, others: Sequence[StoredTurn], completed: Sequence[StoredTurn], held: StoredTurn, question: Question
-    ) -> None:
-        """Deletes what is kept no longer. Best effort: the next turn does what this one couldn't."""
-        surplus = history.surplus(others, completed, held.turn, self.pairs, self.now())[-_TRIMMED_AT_ONCE:]
-        try:
-            if surplus:
-                self.store.trim(question.key, surplus, question.deadline.end())
-        except AgentError as error:
-            self._warn("old turns could not be deleted", error)
-
-    def _warn(self, message: str, error: AgentError) -> None:
-        self.journal.warning(message, detail=error.detail or error.message)

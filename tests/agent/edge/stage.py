@@ -6,6 +6,7 @@ import itertools
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from agent.edge.function import Function
 from agent.edge.streams import Streams
 from agent.errors import AgentError
 from agent.ports import Model
+from agent.sessions.inbox import Inbox
 from agent.sessions.sessions import Sessions
 from agent.settings import Settings
 from agent.tooling.tool import tool
@@ -149,7 +151,11 @@ def stage(
         new_id=lambda: f"lease {next(_serial)}",
     )
     runtime = LambdaRuntime({"AWS_LAMBDA_RUNTIME_API": broken or api.address}, warn)
-    function = Function(Entrance(App(settings, sessions), None), failures, Streams(runtime.open, warn, quiet).of)
+    function = Function(
+        Entrance(App(settings, sessions, Inbox(store, time.time)), None),
+        failures,
+        Streams(runtime.open, warn, quiet).of,
+    )
     try:
         yield Stage(function, api, store, journal, failures, warnings)
     finally:

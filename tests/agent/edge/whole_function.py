@@ -22,6 +22,7 @@ from local.bedrock.reply import Model, Reply, text_reply
 from local.bedrock.script import ScriptedModel
 from local.bedrock.server import BedrockServer, RecordedRequest
 from local.runtime_api import Invocation, Outcome, RuntimeApi
+from local.session_table import create_table
 from tests.agent.edge.gateway_events import checked, events_of
 from tests.fakes import CLAUDE, FakeContext
 
@@ -142,26 +143,13 @@ def kinds_of(kind: type[AgentError]) -> list[type[AgentError]]:
     return [kind, *(each for below in kind.__subclasses__() for each in kinds_of(below))]
 
 
-def new_table(dynamodb: Any, name: str = TABLE) -> None:
-    """The session table, as the stack makes it."""
-    dynamodb.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": "session_id", "KeyType": "HASH"}, {"AttributeName": "turn", "KeyType": "RANGE"}],
-        AttributeDefinitions=[
-            {"AttributeName": "session_id", "AttributeType": "S"},
-            {"AttributeName": "turn", "AttributeType": "N"},
-        ],
-        BillingMode="PAY_PER_REQUEST",
-    )
-
-
 @contextmanager
 def running(*, streams: bool = False, **environment: str) -> Iterator[Whole]:
     """A function with this environment added to the least one, until the block ends; with `streams` its turns are streamed."""
     model: list[Model] = [lambda model_id, request: text_reply("Fine.")]
     with mock_aws(), AWSServer() as aws, BedrockServer(lambda model_id, request: model[0](model_id, request)) as server:
-        dynamodb = botocore.session.get_session().create_client("dynamodb")
-        new_table(dynamodb)
+        dynamodb: Any = botocore.session.get_session().create_client("dynamodb")
+        create_table(dynamodb, TABLE)
         runtime = RuntimeApi("arn:aws:lambda:us-east-1:123456789012:function:agent")
         streaming = {"STREAMING": "true", "AWS_LAMBDA_RUNTIME_API": runtime.address} if streams else {}
         try:

@@ -12,6 +12,7 @@ from agent.edge.function import Function
 from agent.edge.streams import Streams
 from agent.errors import ModelError
 from agent.ports import ModelReply, ModelRequest, TextListener
+from agent.sessions.inbox import Inbox
 from agent.sessions.sessions import Sessions
 from agent.settings import Settings
 from agent.tooling.toolbox import Toolbox, ToolLimits
@@ -45,9 +46,10 @@ def make(environment: Mapping[str, str]) -> Function:
     def warn(message: str, **fields: object) -> None:
         logging.getLogger("agent").warning("%s %s", message, fields)
 
+    store = FakeStore()
     sessions = Sessions(
         models=[SpeakingModel()],
-        store=FakeStore(),
+        store=store,
         toolbox=Toolbox([], ToolLimits()),
         journal=FakeJournal(),
         logger=logging.getLogger("agent"),
@@ -59,4 +61,8 @@ def make(environment: Mapping[str, str]) -> Function:
     )
     settings = Settings.from_environment({"MODEL_ID": "m", "TABLE_NAME": "t", "STREAMING": "true"})
     runtime = LambdaRuntime(environment, warn)
-    return Function(Entrance(App(settings, sessions), None), Failures(), Streams(runtime.open, warn).of)
+    return Function(
+        Entrance(App(settings, sessions, Inbox(store, time.time)), None),
+        Failures(),
+        Streams(runtime.open, warn).of,
+    )

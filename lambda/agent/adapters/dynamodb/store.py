@@ -1,6 +1,6 @@
 """Sessions in a DynamoDB table: one item a turn, reserved and completed on condition, in at most four calls a turn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -55,7 +55,7 @@ class DynamoDBStore:
 
     def get(self, key: str, turn: int, deadline: Deadline) -> StoredTurn | None:
         """One turn, whole."""
-        answer = self._read("GetItem", {"Key": _key(key, turn), "ConsistentRead": True}, deadline)
+        answer = read(self._call, "GetItem", {"Key": _key(key, turn), "ConsistentRead": True}, deadline)
         return from_item(answer["Item"]) if "Item" in answer else None
 
     def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float, deadline: Deadline) -> None:
@@ -164,21 +164,7 @@ class DynamoDBStore:
             raise translated(error) from error
 
     def _page(self, query: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
-        return self._read("Query", query, deadline, "Items")
-
-    def _read(self, operation: str, parameters: dict[str, Any], deadline: Deadline, holds: str = "") -> dict[str, Any]:
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                answer = self._call(operation, parameters, deadline)
-                if not holds or holds in answer:
-                    return answer
-                raise UnreadableError(f"the answer holds no {holds}")
-            except CallError as error:
-                ours = translated(error)
-                last = attempt == _ATTEMPTS or not isinstance(ours, StorageUnavailableError)
-                if last or not deadline.pause(attempt, _FIRST_PAUSE):
-                    raise ours from error
-        raise StorageUnavailableError
+        return read(self._call, "Query", query, deadline, "Items")
 
     def _is_saved(self, key: dict[str, Any], wanted: dict[str, Any], deadline: Deadline) -> bool:
         try:
@@ -190,6 +176,28 @@ class DynamoDBStore:
     def _call(self, operation: str, parameters: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
         answer: dict[str, Any] = self._client.call(operation, {"TableName": self._table, **parameters}, deadline)
         return answer
+
+
+def read(
+    call: Callable[[str, dict[str, Any], Deadline], dict[str, Any]],
+    operation: str,
+    parameters: dict[str, Any],
+    deadline: Deadline,
+    holds: str = "",
+) -> dict[str, Any]:
+    """The answer of a call that changes nothing, which must hold this; further attempts begin only before the deadline."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            answer = call(operation, parameters, deadline)
+            if not holds or holds in answer:
+                return answer
+            raise UnreadableError(f"the answer holds no {holds}")
+        except CallError as error:
+            ours = translated(error)
+            last = attempt == _ATTEMPTS or not isinstance(ours, StorageUnavailableError)
+            if last or not deadline.pause(attempt, _FIRST_PAUSE):
+                raise ours from error
+    raise StorageUnavailableError
 
 
 def _is_refused(error: CallError) -> bool:

@@ -17,7 +17,8 @@ from agent.adapters.dynamodb.store import DynamoDBStore
 from agent.aws.errors import ServiceError, TimedOutError
 from agent.deadline import Deadline
 from agent.ports import DONE, RUNNING, SessionStore, StoredTurn
-from tests.agent.edge.whole_function import TABLE, new_table
+from local.session_table import create_table
+from tests.agent.edge.whole_function import TABLE
 from tests.fakes import FakeClock
 
 NOW = 1_800_000_000.0
@@ -29,8 +30,8 @@ _LONGEST = 1.4  # seconds that the client waits for DynamoDB
 def moto_table() -> Iterator[Any]:
     """A low-level client of a DynamoDB that has the session table."""
     with mock_aws():
-        client = botocore.session.get_session().create_client("dynamodb")
-        new_table(client)
+        client: Any = botocore.session.get_session().create_client("dynamodb")
+        create_table(client, TABLE)
         yield client
 
 
