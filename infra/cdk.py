@@ -6,11 +6,24 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from infra.account import (
+    AccountError,
+    caller,
+    check_bootstrap,
+    given,
+    make_registry,
+    model_warnings,
+    session_of,
+)
+from infra.choices import ConfigError
+from infra.context import choices, config_sentences
 from infra.node import NodeError, find_npm, use_node
+from infra.regions import TEST_EVENT_REGISTRY
 
 ROOT = Path(__file__).parent.parent
 CLI = ROOT / "infra" / "cli"
 SCRIPT = CLI / "node_modules" / "aws-cdk" / "bin" / "cdk"
+REACHING_AWS = ("deploy", "diff", "destroy")
 QUIET = {
     # Whoever wants notices or telemetry sets these the other way.
     "CDK_DISABLE_CLI_TELEMETRY": "true",
@@ -37,12 +50,33 @@ def cdk_environment(environment: Mapping[str, str] = os.environ) -> dict[str, st
     return {**QUIET, **environment}
 
 
+def look_around(arguments: list[str]) -> None:
+    """Says who deploys and where to, and does what must be done outside the stack. Raises AccountError and ConfigError."""
+    profile = next(iter(given(arguments, "--profile")), None)
+    session = session_of(profile)
+    chosen = {key: value for key, _, value in (pair.partition("=") for pair in given(arguments, "-c", "--context"))}
+    config = choices(chosen, session.region_name)
+    account, arn = caller(session)
+    print(f"Account {account}, region {session.region_name}, stack {config.name}, as {arn}", file=sys.stderr)
+    if arguments[0] == "deploy":
+        check_bootstrap(session, chosen)
+        if config.test_events == "create" and make_registry(session):
+            print(f"The registry {TEST_EVENT_REGISTRY} was made", file=sys.stderr)
+        for sentence in model_warnings(session, config):
+            print(f"Warning: {sentence}", file=sys.stderr)
+
+
 def main(arguments: list[str]) -> int:
     """Runs the CDK with these arguments in the project's folder and returns its exit code."""
     try:
+        if arguments and arguments[0] in REACHING_AWS:
+            look_around(arguments)
         command = cdk_command()
-    except NodeError as error:
+    except (NodeError, AccountError) as error:
         print(error, file=sys.stderr)
+        return 1
+    except ConfigError as error:
+        print(config_sentences(error), file=sys.stderr)
         return 1
     return subprocess.run([*command, *arguments], cwd=ROOT, env=cdk_environment(), check=False).returncode
 

@@ -177,6 +177,7 @@ class Config:
         "events/ in the console's Test tab; their registry is one per account and region: "
         "create has `make deploy` make it where it isn't there, existing takes it to be there",
     )
+    cdk_nag: bool = choice(True, flag(), "whether cdk-nag's rules stop a synth whose findings nobody acknowledged")
     # Watching
     alarm_email: str | None = choice(
         None, optional(values.EMAIL), "who is told of alarms, once the subscription was confirmed"

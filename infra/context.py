@@ -69,3 +69,9 @@ def from_context(context: Mapping[str, object], region: str | None = None) -> Co
     if wrong:
         raise wrong[0] if len(wrong) == 1 else ConfigErrors(wrong)
     return config
+
+
+def config_sentences(error: ConfigError) -> str:
+    """What a person is told of wrong choices: a line each."""
+    lines = [f"cdk.json or -c: {line}" for line in str(error).splitlines()]
+    return "\n".join(line if line.endswith((".", "?")) else f"{line}." for line in lines)

@@ -19,6 +19,8 @@ MISSING = {
         (*_NEITHER, "eu-central-2", "me-central-1", "us-gov-east-1", "us-gov-west-1"),
     ),
 }
+# Of which an account and region has one; the console's test events lie in it.
+TEST_EVENT_REGISTRY = "lambda-testevent-schemas"
 # Bedrock's guide, "Regional availability by endpoints", read in December 2026.
 WITHOUT_BEDROCK = ("ap-east-1",)
 

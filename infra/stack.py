@@ -41,7 +41,10 @@ SOME_REGION = "us-east-1"
 
 
 class AgentStack(cdk.Stack):
-    """All of one deployment. Raises ConfigError for choices that don't fit its region or this machine, and BundleError."""
+    """All of one deployment; its parts are attributes, for what app.py adds.
+
+    Raises ConfigError for choices that don't fit its region or this machine, and BundleError.
+    """
 
     def __init__(
         self,
@@ -82,7 +85,11 @@ class AgentStack(cdk.Stack):
         sessions.grant(agent.role)
         wildcards = {**self._grant_model(config, agent.role), **self._grant_tools(needs, agent.role)}
         api = AgentApi(self, "Api", config, agent.target, sessions.key)
+        # What app.py may build on.
+        self.config, self.function, self.role, self.target = config, agent.function, agent.role, agent.target
+        self.api, self.table, self.key, self.failures = api.api, sessions.table, sessions.key, agent.failures
         alarms = self._watch(config, sessions, agent, api)
+        self.alarms, self.topic = alarms.alarms, alarms.topic
         if config.test_events != "off":
             ConsoleEvents(self, "TestEvents", agent.function)
         add_outputs(self, config, sessions, agent, api)

@@ -13,8 +13,9 @@ from aws_cdk import aws_eventschemas as eventschemas
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from infra.regions import TEST_EVENT_REGISTRY
+
 EVENTS = Path(__file__).parent.parent / "events"
-REGISTRY = "lambda-testevent-schemas"
 
 
 class ConsoleEvents(Construct):
@@ -25,7 +26,7 @@ class ConsoleEvents(Construct):
         eventschemas.CfnSchema(
             self,
             "Events",
-            registry_name=REGISTRY,
+            registry_name=TEST_EVENT_REGISTRY,
             schema_name=f"_{function.function_name}-schema",
             type="OpenApi3",
             content=json.dumps(event_schema(EVENTS), ensure_ascii=False),

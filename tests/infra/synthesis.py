@@ -1,7 +1,7 @@
 """A stack as its template, and what the security rules and the CDK said about it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,8 +132,14 @@ def context(**choices: object) -> dict[str, Any]:
     return {**FEATURE_FLAGS, **choices}
 
 
-def synthesis(folder: Path, region: str, choices: Mapping[str, object], own: Path = TRIAL) -> Synthesis:
-    """Synthesises the stack into a folder, without bundling, under the rule packs of cdk-nag."""
+def synthesis(
+    folder: Path,
+    region: str,
+    choices: Mapping[str, object],
+    own: Path = TRIAL,
+    extend: Sequence[Callable[[AgentStack], None]] = (),
+) -> Synthesis:
+    """Synthesises the stack and what is added to it into a folder, without bundling, under the rule packs of cdk-nag."""
     chosen = context(**choices)
     app = cdk.App(context={**chosen, "aws:cdk:bundling-stacks": []}, outdir=str(folder))
     stack = AgentStack(
@@ -142,6 +148,8 @@ def synthesis(folder: Path, region: str, choices: Mapping[str, object], own: Pat
         env=cdk.Environment(account=ACCOUNT, region=region),
         own=own,
     )
+    for add in extend:
+        add(stack)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
     app.synth()
     report = json.loads((folder / "validation-report.json").read_text())["pluginReports"]
