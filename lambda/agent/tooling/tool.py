@@ -146,10 +146,10 @@ def tool_from_schema(
     OpenAI's API takes as a tool is taken as `schema`, too. The .in of the module has to name jsonschema and google-re2.
     Raises TypeError for a schema that no model can be told, ValueError for a bad name.
     """
-    if "type" in (schema or {}) and schema["type"] == "function":
-        schema = schema.get("function", schema)
+    if isinstance(schema, dict) and schema.get("type") == "function":
+        schema = schema.get("function") or schema
         name, description = name or schema.get("name", ""), description or schema.get("description", "")
-        schema = schema.get("parameters") or {"type": "object"}
+        schema = schema.get("parameters") or {}
     where = f"tool {_checked_name(name)}"
     try:
         from agent.tooling.validation import judged  # slow to import, and few need it
@@ -221,7 +221,7 @@ def _from_function(
 
 
 def _checked_name(name: str) -> str:
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(str(name or "")):
         raise ValueError(
             f"{name!r} can't be the name of a tool: it takes 1 to 64 letters, digits, _ and -, a letter first"
         )

@@ -37,9 +37,11 @@ def judged(given: object) -> tuple[Told, Callable[[dict[str, Any]], dict[str, An
     draft = jsonschema.Draft202012Validator
     try:
         draft.check_schema(plain, format_checker=None)
+        told = told_schema(plain)
     except jsonschema.SchemaError as error:
         raise TypeError(f"its schema is none at {error.json_path}: {error.message[:_LONGEST]}") from None
-    told = told_schema(plain)
+    except RecursionError:
+        raise TypeError("its schema is nested too deeply") from None
     keywords = _keywords(
         _search(re2, told.patterns), draft.VALIDATORS["additionalProperties"], jsonschema.ValidationError
     )

@@ -168,6 +168,8 @@ def test_a_form_that_holds_itself_is_told_once_and_named_where_it_comes_again() 
         ({"type": "string"}, "must have the type object at its root, not 'string'"),
         ({"type": ["array", "null"]}, "must have the type object"),
         ([], "its schema must be an object"),
+        ("object", "its schema must be an object"),
+        (5, "its schema must be an object"),
         (None, "its schema must be an object"),
         (of({"default": float("nan")}), "no JSON"),
         (of({"default": {1, 2}}), "no JSON|not JSON"),
@@ -199,6 +201,20 @@ def test_a_property_of_any_value_is_told_as_one() -> None:
         "b": {"not": {}},
         "c": {},
     }
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """A schema with as many objects in one another."""
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(levels):
+        schema = of(schema)
+    return schema
+
+
+def test_a_schema_may_be_nested_but_not_without_end() -> None:
+    assert told(nested(25)) == {**nested(25)}
+    with pytest.raises(TypeError, match="tool x: its schema is nested too deeply"):
+        made(nested(400))
 
 
 def test_forms_that_hold_each_other_too_often_to_be_told_are_refused() -> None:

@@ -159,6 +159,13 @@ def test_a_name_of_64_characters_is_taken() -> None:
     assert tool(name="x" * 64)(_of(int)).name == "x" * 64
 
 
+@pytest.mark.parametrize("name", [None, "", 5])
+def test_what_is_no_name_is_refused_like_a_bad_one(name: Any) -> None:
+    for schema in ({}, {"type": "function"}, {"type": "function", "function": None}):
+        with pytest.raises(ValueError, match="can't be the name of a tool"):
+            tool_from_schema(name, "x", schema, str)
+
+
 def test_a_hyphen_in_a_name_is_kept() -> None:
     made: Tool[..., str] = tool_from_schema("get-time", "x", {"type": "object"}, str)
     assert (tool(name="get-time")(_of(int)).name, made.name) == ("get-time", "get-time")

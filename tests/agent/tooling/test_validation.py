@@ -1,6 +1,7 @@
 """Tools made from a JSON schema: judged by the schema itself, called with what came, a wrong input told by place and reason."""
 
 import json
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -212,6 +213,15 @@ def test_without_its_packages_a_schema_is_refused_with_what_to_do(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(TypeError, match=r"tool x: .*the \.in of its module has to name jsonschema and google-re2"):
         tool_from_schema("x", "x", of({}), str)
+
+
+def test_nothing_of_it_is_imported_where_no_tool_has_a_schema() -> None:
+    code = "import sys, handler, agent.tooling.foreign, agent.tooling.tool\nprint(*{'jsonschema', 're2', 'rpds'} & sys.modules.keys())"
+    folder = Path(__file__).parents[3] / "lambda"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout.splitlines()[-1] == ""
 
 
 def test_schemas_as_servers_publish_them_are_taken_and_kept() -> None:
