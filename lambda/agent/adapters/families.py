@@ -46,12 +46,12 @@ def suited(family: str, request: ModelRequest, ask: Callable[[ModelRequest], Mod
 
 def _names(names: Sequence[str]) -> dict[str, str]:
     """Each name and one like it without hyphens; those that are alike then are told apart."""
-    found = {name: name for name in names if "-" not in name}
-    for name in names:
+    found: dict[str, str] = {}
+    for name in sorted(names, key=lambda each: "-" in each):
         plain = _plain(name)
-        while name not in found and plain in found.values():
-            plain = f"{plain[:62]}_{len(found)}"
-        found.setdefault(name, plain)
+        while plain in found.values():
+            plain = f"{plain[:50]}_{len(found)}{len(plain)}"
+        found[name] = plain
     return found
 
 

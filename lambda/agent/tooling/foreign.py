@@ -9,8 +9,8 @@ import hashlib
 import inspect
 import re
 import traceback
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from agent.errors import ToolError
 from agent.tooling.schemas import WrongArgumentsError
@@ -22,6 +22,15 @@ _CONTEXT = "agent.tooling.tool.ToolContext"  # the keyword argument of the conte
 # What LangChain gives a function beside the model's arguments, outside of its own agents, too
 _GIVEN = re.compile("InjectedToolCallId|RunnableConfig|CallbackManagerForToolRun")
 _INJECTED = re.compile("Injected|ToolRuntime")  # the types of what the model isn't told of
+
+
+class _Field(NamedTuple):
+    name: str
+    told: str  # the name that Pydantic takes
+    mark: str  # its type and what is said of it
+    required: bool
+
+
 _Check = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -80,23 +89,17 @@ def _langchain(thing: Any) -> tuple[Told, _Check, Callable[..., Any]]:
     if thing.args_schema is None and "tool_input" in thing.args:  # `Tool`, whose function takes one text
         return _told({"type": "object", "properties": thing.args}), _one_text, _langchain_call(thing)
     kind = thing.get_input_schema()
-    fields, names = _fields(kind), _names(kind)
-    marks = {name: f"{getattr(field, 'metadata', '')} {field.annotation}" for name, field in fields.items()}
-    hidden = {name for name, mark in marks.items() if _INJECTED.search(mark)}
-    required = {name for name, field in fields.items() if _is_required(field)}
-    offered = marks.keys() - hidden or set(_json_schema(kind).get("properties", ()))
-    _refuse_missing(wanted | {name: marks[name] for name in hidden & required}, variadic | offered)
+    fields = list(_fields(kind))
+    hidden = {each.name for each in fields if _INJECTED.search(each.mark)}
+    offered = {each.name for each in fields} - hidden or set(_json_schema(kind).get("properties", ()))
+    wanted |= {each.name: each.mark for each in fields if each.name in hidden and each.required}
+    _refuse_missing(wanted, variadic | offered)
+    untold = {each.told for each in fields if each.name in hidden or (each.name in variadic and not each.required)}
     schema = _json_schema(kind)
-    untold = {names[name] for name in hidden | (variadic & marks.keys() - required)}
-    properties = {name: each for name, each in schema.get("properties", {}).items() if name not in untold}
-    told = _told(
-        {
-            **schema,
-            "properties": properties,
-            "required": [each for each in schema.get("required", ()) if each not in untold],
-        }
-    )
-    filled = [name for name in hidden if _GIVEN.search(marks[name])]
+    schema["properties"] = {name: each for name, each in schema.get("properties", {}).items() if name not in untold}
+    schema["required"] = [name for name in schema.get("required", ()) if name not in untold]
+    told = _told(schema)
+    filled = [each.name for each in fields if each.name in hidden and _GIVEN.search(each.mark)]
     return told, _checked_by(kind, told, filled), _langchain_call(thing)
 
 
@@ -149,11 +152,7 @@ def _llamaindex(thing: Any) -> tuple[Told, _Check, Callable[..., Any]]:
     told, kind = _told(thing.metadata.get_parameters_dict()), thing.metadata.fn_schema
     if kind is None:
         return told, _one_text, _llamaindex_call(thing, {})
-    return (
-        told,
-        _checked_by(kind, told, []),
-        _llamaindex_call(thing, {told: name for name, told in _names(kind).items()}),
-    )
+    return told, _checked_by(kind, told, []), _llamaindex_call(thing, {each.told: each.name for each in _fields(kind)})
 
 
 def _llamaindex_call(thing: Any, names: Mapping[str, str]) -> Callable[..., Any]:
@@ -186,23 +185,16 @@ def _json_schema(kind: Any) -> Schema:
     return made
 
 
-def _fields(kind: Any) -> Mapping[str, Any]:
-    fields: Mapping[str, Any] = kind.model_fields if hasattr(kind, "model_fields") else getattr(kind, "__fields__", {})
-    return fields
-
-
-def _names(kind: Any) -> dict[str, str]:
-    """By which name Pydantic takes a field: its alias, where it has one."""
-    aliases = {name: getattr(field, "validation_alias", None) or field.alias for name, field in _fields(kind).items()}
-    choices = {name: getattr(alias, "choices", [alias])[0] if alias else name for name, alias in aliases.items()}
-    for name, alias in choices.items():
+def _fields(kind: Any) -> Iterator[_Field]:
+    """The fields of a Pydantic class, of the old kind too."""
+    found = kind.model_fields if hasattr(kind, "model_fields") else getattr(kind, "__fields__", {})
+    for name, field in found.items():
+        alias = getattr(field, "validation_alias", None) or field.alias or name
+        alias = getattr(alias, "choices", [alias])[0]
         if not isinstance(alias, str):
             raise TypeError(f"its parameter {name} is taken out of another one")
-    return choices
-
-
-def _is_required(field: Any) -> bool:
-    return bool(field.is_required() if hasattr(field, "is_required") else field.required)
+        required = field.is_required() if hasattr(field, "is_required") else field.required
+        yield _Field(name, alias, f"{getattr(field, 'metadata', '')} {field.annotation}", bool(required))
 
 
 def _checked_by(kind: Any, told: Told, filled: Iterable[str]) -> _Check:

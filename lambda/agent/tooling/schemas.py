@@ -34,8 +34,8 @@ def schema_of_values(values: Mapping[str, Value], where: str, outer: tuple[type,
     """
     properties: dict[str, Schema] = {}
     for name, value in values.items():
-        schema = _schema_of(value.hint, f"{where}{'.' if outer else ': '}{name}", outer)
-        properties[name] = _without_null(schema) if value.has_default else schema
+        place = f"{where}{'.' if outer else ': '}{name}"
+        properties[name] = _schema_of(value.hint, place, outer, null=not value.has_default)
     required = [name for name, value in values.items() if value.required]
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
@@ -70,11 +70,11 @@ def takes_none(hint: Any) -> bool:
     return get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint)
 
 
-def _schema_of(hint: Any, where: str, outer: tuple[type, ...]) -> Schema:
+def _schema_of(hint: Any, where: str, outer: tuple[type, ...], null: bool = True) -> Schema:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         texts = [extra for extra in arguments[1:] if isinstance(extra, str) and extra.strip()]
-        return {**_schema_of(arguments[0], where, outer), **({"description": " ".join(texts)} if texts else {})}
+        return {**_schema_of(arguments[0], where, outer, null), **({"description": " ".join(texts)} if texts else {})}
     if hint in _SCALARS:
         return {"type": _SCALARS[hint]}
     if origin is Literal:
@@ -82,7 +82,9 @@ def _schema_of(hint: Any, where: str, outer: tuple[type, ...]) -> Schema:
     if origin in (Union, types.UnionType):
         kinds = [argument for argument in arguments if argument is not type(None)]
         if len(kinds) == 1:
-            return _with_null(_without_null(_schema_of(kinds[0], where, outer)))
+            schema = _schema_of(kinds[0], where, outer, null=False)
+            choice = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+            return {**schema, "type": [schema["type"], "null"], **choice} if null else schema
         raise TypeError(f"{where} may be of several types, which not every model understands: {hint}")
     if origin is list and arguments:
         return {"type": "array", "items": _schema_of(arguments[0], where, outer)}
@@ -108,18 +110,6 @@ def _enumeration(values: list[Any], where: str) -> Schema:
     if kinds <= {str} or kinds <= {int}:
         return {"type": _SCALARS[kinds.pop()], "enum": values}
     raise TypeError(f"{where}: the values of a choice must all be strings or all be integers: {values}")
-
-
-def _with_null(schema: Schema) -> Schema:
-    choice = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
-    return {**schema, "type": [schema["type"], "null"], **choice}
-
-
-def _without_null(schema: Schema) -> Schema:
-    if not isinstance(schema["type"], list):
-        return schema
-    choice = {"enum": [value for value in schema["enum"] if value is not None]} if "enum" in schema else {}
-    return {**schema, "type": schema["type"][0], **choice}
 
 
 def _whole(value: Any) -> Any:

@@ -16,11 +16,10 @@ from agent.tooling.told_schemas import Schema, Told, plain_schema, told_schema
 
 _ERRORS_TOLD = 3
 _LONGEST = 300  # characters of what is told of one place
-# Their messages name what is missing or too much. Of the others it is told what they allow, since a value may be long.
-_SAID = ("required", "dependentRequired", "additionalProperties", "unevaluatedProperties")
-# What Python's `re`, which is jsonschema's, means by \d, \w and \s; RE2 means ASCII
-_SIGNS = {"d": r"\p{Nd}", "w": r"\p{L}\p{N}_", "s": r"\s\v\x1c-\x1f\x{85}\p{Z}"}
-_TOKEN = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\u[0-9A-Fa-f]{4}|\\.|\$", re.DOTALL)
+# What Python's `re`, which is jsonschema's, means by a sign; RE2 means ASCII, and the end alone by $
+_WORD, _SPACE = r"\p{L}\p{N}_", r"\s\v\x1c-\x1f\x{85}\p{Z}"
+_SIGNS = {r"\w": f"[{_WORD}]", r"\W": f"[^{_WORD}]", r"\s": f"[{_SPACE}]", r"\S": f"[^{_SPACE}]"}
+_SIGNS |= {r"\d": r"\p{Nd}", r"\D": r"\P{Nd}", r"\Z": r"\z", "$": r"(?:\n?\z)"}
 
 
 def judged(given: object) -> tuple[Told, Callable[[dict[str, Any]], dict[str, Any]]]:
@@ -65,11 +64,9 @@ def judged(given: object) -> tuple[Told, Callable[[dict[str, Any]], dict[str, An
 def _reason(error: Any, inner: Any) -> str:
     """The place and what is allowed there. `inner` is the likeliest cause within a choice, told where it lies deeper."""
     error = inner if len(inner.absolute_path) > len(error.absolute_path) else error
-    if error.validator in _SAID:
-        known = (
-            f"; known are {', '.join(error.schema.get('properties', ()))}" if "Properties" in error.validator else ""
-        )
-        return f"{error.json_path}: {error.message[:_LONGEST]}{known[:_LONGEST]}"
+    if error.validator in ("required", "additionalProperties"):  # whose messages hold names alone
+        known = ", ".join(error.schema.get("properties", ()))
+        return f"{error.json_path}: {error.message[:_LONGEST]} (known: {known[:_LONGEST]})"
     allowed = json.dumps({error.validator: error.validator_value}, ensure_ascii=False) if error.validator else "nothing"
     return f"{error.json_path} must fit {allowed if len(allowed) <= _LONGEST else allowed[:_LONGEST] + '…'}"
 
@@ -114,19 +111,10 @@ def _search(re2: Any, patterns: frozenset[str]) -> Callable[[str, str], bool]:
 
 
 def _in_re2(pattern: str) -> str:
-    def sign(found: re.Match[str], within: bool = False) -> str:
-        token = found[0]
-        if token[0] == "[":
-            return re.sub(r"\\u[0-9A-Fa-f]{4}|\\.", lambda inner: sign(inner, True), token, flags=re.DOTALL)
-        if len(token) == 6:
-            return f"\\x{{{token[2:]}}}"
-        if token == "$":  # Python's stands before a last line feed, too
-            return r"(?:\n?\z)"
-        meant = _SIGNS.get(token[-1].lower())
-        if token == r"\Z":
-            return r"\z"
-        if not meant or (within and token[-1].isupper()):
-            return token
-        return meant if within else f"[{'^' if token[-1].isupper() else ''}{meant}]"
+    def sign(found: re.Match[str]) -> str:
+        if found[0][0] != "[":
+            return _SIGNS.get(found[0], found[0])
+        return re.sub(r"\\.", lambda each: _SIGNS[each[0]].strip("[]") if each[0][1] in "dws" else each[0], found[0])
 
-    return _TOKEN.sub(sign, pattern)
+    pattern = re.sub(r"(?<!\\)\\u([0-9A-Fa-f]{4})", r"\\x{\1}", pattern)
+    return re.sub(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\$", sign, pattern, flags=re.DOTALL)
