@@ -24,8 +24,8 @@ MODEL_CODES: dict[str, tuple[int, str]] = {
 _STORAGE_DOWN = (503, "storage_unavailable")
 # the operations without which a turn can't begin; a call that was made is found to have been made
 STORAGE_CODES: dict[str, tuple[str, ...]] = {
-    "Query": ("throttle", "error", "drop_before", "drop_after", "drop_middle", "garbage", "late"),
-    "PutItem": ("throttle", "error", "drop_before"),
+    "Query": ("throttle", "error", "drop_before", "drop_after", "drop_middle", "garbage", "late", "silent"),
+    "PutItem": ("throttle", "error", "drop_before", "silent"),
 }
 _ONCE_IS_ENOUGH = ("fail", "timeout", "silent")  # not tried again
 

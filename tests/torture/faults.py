@@ -40,7 +40,7 @@ STORAGE_ERRORS: dict[str, tuple[int, str]] = {
 }
 _ON_THE_WIRE: tuple[Kind, ...] = ("drop_before", "drop_after", "drop_middle", "garbage", "slow")
 MODEL_KINDS: tuple[Kind, ...] = ("throttle", "error", "unready", "fail", "timeout", *_ON_THE_WIRE, "silent")
-STORAGE_KINDS: tuple[Kind, ...] = ("throttle", "error", *_ON_THE_WIRE, "late")
+STORAGE_KINDS: tuple[Kind, ...] = ("throttle", "error", *_ON_THE_WIRE, "late", "silent")
 FREEZE: Kind = "freeze"  # SIGSTOP before the answer comes
 KILLS: tuple[Kind, ...] = ("kill_before", "kill_after", "kill_answered")
 SECONDS = {"slow": 0.3, "late": 1.8}  # until the answer: below and beyond the 1.4 s for which storage is waited for

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 from zlib import crc32
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.aws.credentials import CredentialSource
 from agent.aws.endpoints import endpoint_of
@@ -60,7 +61,7 @@ class Client:
 
     def __init__(self, aws: AWS, service: str, *, now: Callable[[], float] = time.time) -> None:
         self._aws, self._service, self._now = aws, _SERVICES[service], now
-        self._endpoint = endpoint_of(service, aws.region, aws.environment)
+        self._endpoint = replace(endpoint_of(service, aws.region, aws.environment), connect=self._service.connect)
         self._signer = Signer(self._service.signed_as, aws.region)
 
     def call(self, operation: str, parameters: Mapping[str, Any], deadline: Deadline) -> dict[str, Any]:
@@ -93,7 +94,7 @@ class Client:
         if trace and "AWS_LAMBDA_FUNCTION_NAME" in self._aws.environment:  # by which Lambda notices recursion
             sent.append(("X-Amzn-Trace-Id", quote(trace, safe="-=;:+&[]{}\"',")))
         sent += self._authorization(target, [("Host", self._endpoint.authority), *signed], body, ends).items()
-        response = self._aws.transport.send(self._endpoint, "POST", target, sent, body, ends, service.connect)
+        response = self._aws.transport.send(self._endpoint, "POST", target, sent, body, ends)
         if response.status >= 300:
             raise self._refusal(response)
         return response

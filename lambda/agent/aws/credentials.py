@@ -3,10 +3,10 @@
 Rules and order are botocore's (credentials.py, utils.py). Nothing is read before the first call, so that no snapshot holds keys.
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,8 +19,10 @@ from agent.aws.transport import Transport
 from agent.deadline import Deadline
 from agent.errors import MisconfiguredError
 
-_CONTAINER_HOST = "169.254.170.2"
-_CONTAINER_HOSTS = (_CONTAINER_HOST, "169.254.170.23", "fd00:ec2::23", "localhost")
+_CONTAINERS_OWN = "http://169.254.170.2"  # where a relative URI is
+_CONTAINERS = re.compile(
+    r"169\.254\.170\.(2|23)|fd00:ec2::23|localhost|::1|127\.[0-9.]+"
+)  # keys may be asked for without TLS
 _ATTEMPTS, _SECONDS, _PAUSE = 3, 2.0, 1.0
 _REFRESHED_BEFORE = 15 * 60  # seconds before they end, from when on new ones are asked for
 _NEEDED_BEFORE = 10 * 60  # and from when on the old ones are used no longer
@@ -52,9 +54,7 @@ class CredentialSource:
         if access:
             raise MisconfiguredError(detail="AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not.")
         relative = environment.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
-        url = (
-            f"http://{_CONTAINER_HOST}{relative}" if relative else environment.get("AWS_CONTAINER_CREDENTIALS_FULL_URI")
-        )
+        url = f"{_CONTAINERS_OWN}{relative}" if relative else environment.get("AWS_CONTAINER_CREDENTIALS_FULL_URI")
         if url:
             return self._of_container(url, deadline)
         self._laptop = self._laptop or _resolved()
@@ -75,7 +75,7 @@ class CredentialSource:
 
     def _fetched(self, url: str, deadline: Deadline) -> tuple[Credentials, float]:
         endpoint = endpoint_at(url)
-        if endpoint.scheme != "https" and not (endpoint.host in _CONTAINER_HOSTS or _is_loopback(endpoint.host)):
+        if endpoint.scheme != "https" and not _CONTAINERS.fullmatch(endpoint.host):
             raise MisconfiguredError(
                 detail=f"The container's credentials can't be asked of {endpoint.host} without TLS."
             )
@@ -87,19 +87,12 @@ class CredentialSource:
         parts = urlsplit(url)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         sent = headers if token else headers[:1]
-        response = self._transport.send(endpoint, "GET", target, sent, b"", deadline, _SECONDS)
+        response = self._transport.send(endpoint, "GET", target, sent, b"", deadline)
         body = response.body()
         if response.status != 200:
             raise ValueError(f"status {response.status}")
         answer = msgspec.json.decode(body, type=_Answer)
         return Credentials(answer.access_key, answer.secret_key, answer.token), answer.ends.timestamp()
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _resolved() -> Callable[[], Credentials]:

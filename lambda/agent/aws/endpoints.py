@@ -19,7 +19,7 @@ _PARTITIONS = {
 class Endpoint(msgspec.Struct, frozen=True):
     """A server: `path` stands before all paths and ends without a slash; `is_aws` has Amazon's roots trusted first.
 
-    `login` is user:password, for a proxy.
+    `login` is user:password, for a proxy; `connect` bounds connecting, in seconds.
     """
 
     scheme: str
@@ -28,6 +28,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     path: str = ""
     is_aws: bool = False
     login: str = ""
+    connect: float = 3.0
 
     @property
     def authority(self) -> str:

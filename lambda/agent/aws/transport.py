@@ -18,7 +18,6 @@ from agent.aws.trust import Trust, proxy_for
 from agent.deadline import Deadline
 from agent.errors import MisconfiguredError
 
-_ALWAYS = "User-Agent: agent\r\nAccept-Encoding: identity\r\n"
 _LARGEST_BODY = 32 * 1024 * 1024  # bytes
 
 
@@ -65,25 +64,18 @@ class Transport:
         self._idle: defaultdict[Endpoint, list[Connection]] = defaultdict(list)
 
     def send(
-        self,
-        endpoint: Endpoint,
-        method: str,
-        target: str,
-        headers: Headers,
-        body: bytes,
-        deadline: Deadline,
-        connect: float,
+        self, endpoint: Endpoint, method: str, target: str, headers: Headers, body: bytes, deadline: Deadline
     ) -> Response:
-        """Sends a request for `target` (path and query), and reads its answer's head; `connect` bounds connecting, in seconds.
+        """Sends a request for `target` (path and query), and reads its answer's head.
 
         Raises a CallError, or MisconfiguredError for a certificate that is not to be trusted.
         """
         home = self._idle[endpoint]
-        connection = _kept(home) or self._connected(endpoint, deadline.within(connect))
+        connection = _kept(home) or self._connected(endpoint, deadline.within(endpoint.connect))
         try:
-            lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-            head = f"{method} {target} HTTP/1.1\r\nHost: {endpoint.authority}\r\n{_ALWAYS}{lines}Content-Length: {len(body)}"
-            connection.write(f"{head}\r\n\r\n".encode("latin-1") + body, deadline)
+            always = (("Host", endpoint.authority), ("User-Agent", "agent"), ("Content-Length", str(len(body))))
+            lines = "".join(f"{name}: {value}\r\n" for name, value in (*always, *headers))
+            connection.write(f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body, deadline)
             status, answered = connection.head(deadline)
         except BaseException:
             connection.close()

@@ -99,7 +99,15 @@ def test_a_token_with_a_line_break_is_never_sent(tmp_path: Path) -> None:
     assert server.requests == []
 
 
-@pytest.mark.parametrize("url", ["http://example.com/x", "http://169.254.169.254/x", "http://10.0.0.1/x"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/x",
+        "http://169.254.169.254/x",
+        "http://localhost.example.com/x",
+        "http://127.0.0.1.example.com/x",
+    ],
+)
 def test_keys_are_asked_of_no_other_host_without_tls(url: str) -> None:
     with pytest.raises(MisconfiguredError) as failed:
         Source(AWS_CONTAINER_CREDENTIALS_FULL_URI=url).current()

@@ -41,7 +41,7 @@ def as_world(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _get(server: Server, environment: dict[str, str], *, is_aws: bool = True, host: str = "127.0.0.1") -> bytes:
     endpoint = server.endpoint(host, is_aws=is_aws)
-    return Transport(environment).send(endpoint, "GET", "/", [], b"", Deadline.after(10), 5).body()
+    return Transport(environment).send(endpoint, "GET", "/", [], b"", Deadline.after(10)).body()
 
 
 @pytest.mark.parametrize("is_aws", [True, False])
@@ -138,7 +138,7 @@ def test_a_bundle_that_cant_be_read_is_told(name: str, tmp_path: Path) -> None:
     with serving(answering(ok(b"no"))) as server:
         endpoint = Endpoint("https", "127.0.0.1", server.port, is_aws=True)
         with pytest.raises(MisconfiguredError) as failed:
-            Transport(environment).send(endpoint, "GET", "/", [], b"", Deadline.after(5), 5)
+            Transport(environment).send(endpoint, "GET", "/", [], b"", Deadline.after(5))
     assert failed.value.detail.startswith("AWS_CA_BUNDLE is")
     assert name in failed.value.detail
 
@@ -152,9 +152,9 @@ def test_a_server_that_never_ends_its_handshake_is_left_in_time() -> None:
                 quiet.wait(10)
 
         threading.Thread(target=accept, daemon=True).start()
-        endpoint = Endpoint("https", "127.0.0.1", listener.getsockname()[1], is_aws=True)
+        endpoint = Endpoint("https", "127.0.0.1", listener.getsockname()[1], is_aws=True, connect=0.2)
         with pytest.raises(TimedOutError):
-            Transport({}).send(endpoint, "GET", "/", [], b"", Deadline.after(30), 0.2)
+            Transport({}).send(endpoint, "GET", "/", [], b"", Deadline.after(30))
         quiet.set()
 
 
@@ -203,7 +203,7 @@ def test_a_proxy_that_refuses_is_a_failed_connection() -> None:
     with serving(refusal) as proxy:
         transport = Transport({"HTTPS_PROXY": proxy.url})
         with pytest.raises(ConnectionFailedError, match="the proxy answers 403"):
-            transport.send(endpoint, "GET", "/", [], b"", Deadline.after(5), 5)
+            transport.send(endpoint, "GET", "/", [], b"", Deadline.after(5))
 
 
 @pytest.mark.parametrize("url", ["https://proxy", "ftp://proxy", "http://", "http://proxy:0"])

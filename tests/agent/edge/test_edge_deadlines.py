@@ -1,13 +1,20 @@
 """How long a turn may take: the function's time, and the gateway's patience, which began before ours."""
 
 import json
+import os
+import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from tests.agent.aws.servers import serving
 from tests.agent.edge.gateway_events import function_url, http_api, rest_api
 from tests.agent.edge.whole_function import Whole, unique
+from tests.cases.functions import function_over
 from tests.fakes import FakeContext
 
 SLOW = {"text": "late", "latency_seconds": 0.6}
@@ -71,3 +78,56 @@ def test_the_lease_is_the_deadline_and_five_seconds(whole: Whole) -> None:
     assert item["lease_id"]["S"]
     assert abs(int(item["lease_until"]["N"]) / 1000 - (before + 98 + 5)) < 2
     assert json.loads(item["lease_until"]["N"]) > 1e12
+
+
+@contextmanager
+def hanging(*operations: str) -> Iterator[str]:
+    """The address of a DynamoDB that never answers these operations, and all others at once."""
+    inner = urlsplit(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
+
+    def script(connection: socket.socket, request: bytes) -> None:
+        if any(f"DynamoDB_20120810.{operation}\r\n".encode() in request for operation in operations):
+            connection.recv(1)  # until the caller has left
+            return
+        with socket.create_connection((inner.hostname, inner.port)) as passed_on:
+            passed_on.sendall(request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
+            while data := passed_on.recv(65_536):
+                connection.sendall(data)
+
+    with serving(script) as server:
+        yield server.url
+
+
+WRITES = ("UpdateItem", "GetItem", "DeleteItem")
+
+
+@pytest.mark.parametrize(
+    ("operations", "latency", "status", "code"),
+    [
+        (("Query",), 0, 503, "storage_unavailable"),
+        (("PutItem", "DeleteItem"), 0, 503, "storage_unavailable"),
+        (WRITES, 0.3, 200, None),
+        (WRITES, 5, 504, "out_of_time"),
+    ],
+    ids=["reading", "reserving", "saving", "freeing"],
+)
+@pytest.mark.parametrize("limit", ["", "1000000"], ids=["", "with a daily limit"])
+def test_with_a_table_that_hangs_every_answer_comes_before_the_gateway_gives_up(
+    whole: Whole, operations: tuple[str, ...], latency: float, status: int, code: str | None, limit: str
+) -> None:
+    whole.play({"text": "paid for", "latency_seconds": latency})
+    began = time.time()
+    event = http_api(body={"question": "hi"}, timeEpoch=round((began - 27.4) * 1000))
+    with hanging(*operations) as url:
+        function = function_over(bedrock=whole.server.url, dynamodb=url, CALLER_DAILY_TOKENS=limit)
+        response, error = function.answer(event, FakeContext(unique("invocation"), seconds=60))
+    assert error is None
+    assert time.time() - began < 29 - 27.4
+    assert isinstance(response, dict)
+    body = json.loads(response["body"])
+    if limit and operations == WRITES:  # the meter is read by the operation that hangs
+        assert response["statusCode"] == 503
+        return
+    assert (response["statusCode"], body.get("error", {}).get("code")) == (status, code)
+    if status == 200:
+        assert (body["answer"], body["saved"]) == ("paid for", False)

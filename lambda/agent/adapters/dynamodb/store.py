@@ -21,7 +21,6 @@ _NO_TURN_OF_OURS = (
     10**15
 )  # a number that only a hand can have written; counting on from it would leave DynamoDB's range
 _FOR_THE_MODEL = "turn,#s,request_id,messages,lease_id,lease_until,expires_at,approvals,waiting"
-_RESERVED_WORDS = ("status", "response", "usage")  # of DynamoDB, among the names of our attributes
 _HELD = "lease_id = :lease"
 
 
@@ -74,13 +73,12 @@ class DynamoDBStore:
     def save(self, turn: StoredTurn, deadline: Deadline) -> None:
         """Sends the same update again after an unclear failure, which changes nothing if it had been made."""
         key, changed = to_update(turn)
-        names = {name: f"#{name}" if name in _RESERVED_WORDS else name for name in changed}
         values = {f":{number}": value for number, value in enumerate(changed.values())}
         update = {
             "Key": key,
-            "UpdateExpression": "SET " + ",".join(f"{name}=:{number}" for number, name in enumerate(names.values())),
+            "UpdateExpression": "SET " + ",".join(f"#{number}=:{number}" for number in range(len(changed))),
             "ConditionExpression": _HELD,
-            "ExpressionAttributeNames": {alias: name for name, alias in names.items() if alias != name},
+            "ExpressionAttributeNames": {f"#{number}": name for number, name in enumerate(changed)},
             "ExpressionAttributeValues": {**values, ":lease": {"S": turn.lease_id}},
         }
         for attempt in range(1, _ATTEMPTS + 1):

@@ -25,7 +25,6 @@ from agent.errors import MisconfiguredError, ModelUnavailableError, OutOfTimeErr
 from agent.messages import Usage
 from agent.ports import ModelReply, ModelRequest, TextListener
 
-_CONNECT_TIMEOUT = 3.0  # seconds
 _FIRST_PAUSE = 0.5  # seconds; doubled, with jitter
 _LONGEST_PAUSE = 20.0  # seconds; who asks for more is told the caller, who can wait at less cost
 # The old name is the one that all servers know, but OpenAI's newer models refuse it.
@@ -94,11 +93,16 @@ class OpenAIModel:
         if deadline.left() <= 0:
             raise OutOfTimeError
         kind = "application/json"
-        headers = [("Content-Type", kind), ("Accept", kind), *self._authorization(deadline)]
+        headers = [
+            ("Content-Type", kind),
+            ("Accept", kind),
+            ("Accept-Encoding", "identity"),
+            *self._authorization(deadline),
+        ]
         streams = _STREAMED if listener and self._streams else {}
         body = msgspec.json.encode({**parameters, **streams, self._limit_name: self._max_tokens})
         # hanging up at the deadline ends the work of servers that would go on for nobody
-        response = self._transport.send(self._endpoint, "POST", self._target, headers, body, deadline, _CONNECT_TIMEOUT)
+        response = self._transport.send(self._endpoint, "POST", self._target, headers, body, deadline)
         return _answer(response, self._key or "", listener)
 
     def _authorization(self, deadline: Deadline) -> list[tuple[str, str]]:
