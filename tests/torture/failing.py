@@ -22,6 +22,7 @@ MODEL_CODES: dict[str, tuple[int, str]] = {
     "slow": (200, ""),
 }
 _STORAGE_DOWN = (503, "storage_unavailable")
+_TOO_LATE = (504, "out_of_time")
 # the operations without which a turn can't begin; a call that was made is found to have been made
 STORAGE_CODES: dict[str, tuple[str, ...]] = {
     "Query": ("throttle", "error", "drop_before", "drop_after", "drop_middle", "garbage", "late", "silent"),
@@ -41,7 +42,8 @@ def model_fails(ground: Ground, kind: Kind, *, once: bool = False) -> None:
 def storage_fails(ground: Ground, kind: Kind, operation: str) -> None:
     """Every call of an operation of the storage fails."""
     plan = Plan(kind, operation)
-    wanted = _STORAGE_DOWN if kind in STORAGE_CODES.get(operation, ()) else (200, "")
+    down = _TOO_LATE if kind == "silent" else _STORAGE_DOWN
+    wanted = down if kind in STORAGE_CODES.get(operation, ()) else (200, "")
     answer = _turn(ground, plan, "chat")
     ground.tally.expect((answer.status, answer.code) == wanted, str(plan), f"got {answer} instead of {wanted}")
 
@@ -55,7 +57,7 @@ def something_fails(ground: Ground, choice: random.Random) -> None:
     plan = Plan(kind, operation, first=choice.choice((1, 1, 2, 3)), times=choice.choice((1, 1, 2, 1_000)))
     answer = _turn(ground, plan, choice.choice(tuple(_STEPS)), forgetful=forgetful, crashed=crashed)
     model = (*MODEL_CODES.values(), _UNAVAILABLE)
-    wanted = model if operation == MODEL else ((200, ""), _STORAGE_DOWN)
+    wanted = model if operation == MODEL else ((200, ""), _STORAGE_DOWN, _TOO_LATE)
     ground.tally.expect((answer.status, answer.code) in wanted, str(plan), f"got {answer}")
 
 

@@ -1,7 +1,8 @@
 """A session's turns: reserved, run, and kept."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from logging import Logger
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.deadline import Deadline
-from agent.errors import NotFoundError, OutOfTimeError
+from agent.errors import NotFoundError, OutOfTimeError, StorageUnavailableError
 from agent.messages import Message, user_text
 from agent.ports import BLOCKED, DONE, WAITING, Announcer, Journal, Model, SessionStore, StoredTurn, ToolCall
 from agent.sessions import history, verdicts
@@ -73,7 +74,8 @@ class Sessions(msgspec.Struct, frozen=True):
             left = self.tokens.left(question.caller, self.now(), question.deadline)
             self.tokens.admit(left, self.now())
 
-        reserved = self._leases().for_question(question, admit)
+        with _in_time(question.deadline):
+            reserved = self._leases().for_question(question, admit)
         return reserved if isinstance(reserved, dict) else self._run(question, reserved, began, left)
 
     def approve(self, approval: Approval) -> dict[str, Any]:
@@ -81,9 +83,10 @@ class Sessions(msgspec.Struct, frozen=True):
         began = approval.deadline.left()
         if began <= 0:
             raise OutOfTimeError
-        # before anything is reserved, since reading it can fail
-        left = self.tokens.left(approval.caller, self.now(), approval.deadline)
-        reserved = verdicts.reserve(self._leases(), approval)
+        with _in_time(approval.deadline):
+            # before anything is reserved, since reading it can fail
+            left = self.tokens.left(approval.caller, self.now(), approval.deadline)
+            reserved = verdicts.reserve(self._leases(), approval)
         if isinstance(reserved, dict):
             return reserved
         turn, where = reserved.turn, (approval.key, approval.session_id)
@@ -207,3 +210,14 @@ class Sessions(msgspec.Struct, frozen=True):
             usage=outcome.usage.as_dict()
             | ({history.CONTEXT: context_tokens} if self.history_tokens is not None else {}),
         )
+
+
+@contextmanager
+def _in_time(deadline: Deadline) -> Iterator[None]:
+    """Has storage that failed because the turn's time ended told as that."""
+    try:
+        yield
+    except StorageUnavailableError as error:
+        if deadline.left() > 0:
+            raise
+        raise OutOfTimeError(detail=error.detail) from error

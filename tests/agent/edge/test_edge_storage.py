@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from agent.adapters.dynamodb.meter import DynamoDBMeter
 from agent.deadline import Deadline
 from agent.errors import (
+    AgentError,
     MisconfiguredError,
     ModelUnavailableError,
     OutOfTimeError,
@@ -170,14 +171,16 @@ def test_counting_that_hangs_leaves_time_to_save(desk: Desk) -> None:
     assert desk.statuses() == [DONE]
 
 
-@pytest.mark.parametrize("seconds", [1, 3, 10])
+@pytest.mark.parametrize(
+    ("seconds", "error"), [(1, OutOfTimeError), (3, OutOfTimeError), (10, StorageUnavailableError)]
+)
 @pytest.mark.parametrize("operation", ["query", "put_item"])
 def test_a_call_before_the_model_that_hangs_does_not_outlive_the_function(
-    desk: Desk, operation: str, seconds: float
+    desk: Desk, operation: str, seconds: float, error: type[AgentError]
 ) -> None:
     desk.client.hanging = {operation: desk.clock, "delete_item": desk.clock}
     question = desk.question(seconds=seconds)
-    with pytest.raises(StorageUnavailableError):
+    with pytest.raises(error):
         desk.sessions().ask(question)
     assert desk.clock() <= question.deadline.end().at
 

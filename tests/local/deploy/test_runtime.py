@@ -61,7 +61,13 @@ def test_what_the_handler_raises_comes_back_as_lambdas_error_object(tmp_path: Pa
     assert (error["errorType"], error["errorMessage"]) == ("ValueError", "no such thing")
 
 
-@pytest.mark.parametrize("package", ["boto3", "msgspec", "pytest"])
+def test_an_sdk_is_there_as_lambdas_runtime_has_one(tmp_path: Path) -> None:
+    (tmp_path / "using.py").write_text("import boto3\ndef handler(event, context): return boto3.__name__\n")
+    with LambdaRuntime(tmp_path, "using.handler", {}, timeout_seconds=30, name="agent") as function:
+        assert function.invoke({}) == ("boto3", True)
+
+
+@pytest.mark.parametrize("package", ["moto", "msgspec", "pytest"])
 def test_a_package_that_the_bundle_lacks_is_not_found_although_it_is_installed_here(
     tmp_path: Path, package: str
 ) -> None:
