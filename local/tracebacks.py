@@ -33,7 +33,7 @@ def _blocks(text: str) -> list[list[str]]:
     number, numbers = 0, []
     in_frame = False
     for line in text.splitlines():
-        in_frame = bool(_FRAME.match(line)) or (in_frame and line.startswith("    "))
+        in_frame = bool(_FRAME.match(line)) or (in_frame and line.startswith(("    ", "  [Previous line repeated")))
         number += not in_frame or bool(_FRAME.match(line))
         numbers.append((number, line))
     return [[line for _, line in block] for _, block in groupby(numbers, key=lambda pair: pair[0])]
