@@ -40,8 +40,12 @@ def test_an_unknown_setting_is_refused_with_the_nearest_known_one(
 
 
 @pytest.mark.parametrize("name", ["max_steps", "MAX_STEPS"])
-def test_a_setting_goes_by_its_key_or_its_variable(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ask", "What is the tangent of 7?", "--json", "--set", f"{name}=1"]) == 0
+def test_a_setting_goes_by_its_key_or_its_variable(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "script.json"
+    script.write_text('[{"tool_use": {"name": "x", "input": {}}}]')
+    assert main(["ask", "hello", "--script", str(script), "--json", "--set", f"{name}=1"]) == 0
     assert json.loads(capsys.readouterr().out)["stop_reason"] == "step_limit"
 
 
