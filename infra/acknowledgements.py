@@ -15,6 +15,15 @@ DESTINATION = (
 )
 REGIONS = "a profile chooses the region of a call; the condition allows it through that profile only"
 GUARDRAIL = "a guardrail with cross-Region inference is applied in a region that it chooses, through a profile of AWS's"
+# What the rules ask of a REST API, and not of an HTTP API with the same routes.
+REST = {
+    "AwsSolutions-APIG2": "the function itself checks each request, and answers what is wrong with it",
+    "AwsSolutions-APIG3": "a web ACL is a choice of the account, with a price of its own",
+    "AwsSolutions-COG4": "auth says who is let in: SigV4 by default",
+    "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]": (
+        "API Gateway's own policy for the account's role, without which no REST API can log"
+    ),
+}
 EMAIL = "an e-mail that can't be delivered is lost, but the alarm's state stays in the console"
 XRAY = "X-Ray's write actions take no resource"
 
@@ -28,10 +37,14 @@ def acknowledge_findings(
     api: IConstruct,
     alarms: IConstruct,
     wildcards: Mapping[str, str],
+    rest: IConstruct | None = None,
 ) -> None:
     """Acknowledges what the choices bring with them; `wildcards` are those in the role's policy, each with its reason."""
     for wildcard, reason in wildcards.items():
         _acknowledge(role, f"AwsSolutions-IAM5[{wildcard}]", reason)
+    if rest:
+        for rule, reason in REST.items():
+            _acknowledge(rest, rule, reason)
     if config.tracing:
         _acknowledge(role, "AwsSolutions-IAM5[Resource::*]", XRAY)
     else:

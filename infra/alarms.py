@@ -15,10 +15,11 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from infra.api import INTEGRATION_MARGIN_SECONDS, AgentApi
+from infra.api import AgentApi, gateway_seconds
 from infra.config import Config
 from infra.function import AgentFunction
 from infra.metrics import DAY, FIVE_MINUTES, AgentMetrics, formula, percent
+from infra.rest_api import AgentRestApi
 
 QUARTER = cdk.Duration.minutes(15)
 # Nearer than this to its end, turns are about to be cut.
@@ -41,7 +42,7 @@ class Alarms(Construct):
         construct_id: str,
         config: Config,
         function: AgentFunction,
-        api: AgentApi,
+        api: AgentApi | AgentRestApi,
         metrics: AgentMetrics,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -63,12 +64,12 @@ class Alarms(Construct):
         failed = function.failures.metric_approximate_number_of_messages_visible()
         self._add("FailedAsync", failed, 1, "asynchronous invocations failed to the last: see the failure queue")
 
-    def _watch_api(self, config: Config, api: AgentApi) -> None:
+    def _watch_api(self, config: Config, api: AgentApi | AgentRestApi) -> None:
         errors, count = api.api.metric_server_error(), api.api.metric_count()
         rate = percent("errors", "count", FAILURES_THAT_COUNT)
         server_errors = formula(rate, "5xx %", QUARTER, errors=errors, count=count)
         self._add("ServerErrors", server_errors, FAILURE_PERCENT, "the API answers with 5xx")
-        near = TIME_PERCENT * (config.http_timeout_seconds + INTEGRATION_MARGIN_SECONDS) * 10
+        near = TIME_PERCENT * gateway_seconds(config) * 10
         latency = api.api.metric_latency(statistic="p95")
         self._add("Latency", latency, near, f"p95 above {TIME_PERCENT} % of what the API waits", periods=3)
 

@@ -41,7 +41,7 @@ ACCESS_LOG_FIELDS = {
 
 
 class AgentApi(Construct):
-    """The API in front of the function: `api`, and `public_route`, the one that needs no credentials."""
+    """The API in front of the function: `api`, its `url`, and `public_route`, the one that needs no credentials."""
 
     def __init__(
         self,
@@ -65,16 +65,14 @@ class AgentApi(Construct):
             "Function",
             target,
             payload_format_version=apigateway.PayloadFormatVersion.VERSION_2_0,
-            timeout=cdk.Duration.seconds(config.http_timeout_seconds + INTEGRATION_MARGIN_SECONDS),
+            timeout=cdk.Duration.seconds(gateway_seconds(config)),
         )
         scopes = list(config.jwt_scopes) if config.jwt_scopes else None
         for route in CLOSED_ROUTES:
             self._add_route(route, integration, None, scopes)
         self.public_route = self._add_route(PUBLIC_ROUTE, integration, apigateway.HttpNoneAuthorizer())
-        if config.auth == "none":
-            cdk.Annotations.of(self).add_warning_v2(
-                "agent:open-api", "auth=none: anyone who knows the API's address can use the model at your expense"
-            )
+        self.url = self.api.api_endpoint
+        warn_if_open(self, config)
 
     def _add_route(
         self,
@@ -113,6 +111,20 @@ class AgentApi(Construct):
         resource.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
             destination_arn=access_log.log_group_arn, format=json.dumps(ACCESS_LOG_FIELDS)
         )
+
+
+def warn_if_open(api: Construct, config: Config) -> None:
+    """Says so where the API lets anybody in."""
+    if config.auth == "none":
+        cdk.Annotations.of(api).add_warning_v2(
+            "agent:open-api", "auth=none: anyone who knows the API's address can use the model at your expense"
+        )
+
+
+def gateway_seconds(config: Config) -> int:
+    """How long the API waits for the function: as long as that may take where answers stream through a REST API."""
+    streams = config.api == "rest" and config.streaming
+    return config.timeout_seconds if streams else config.http_timeout_seconds + INTEGRATION_MARGIN_SECONDS
 
 
 def _authorizer(config: Config) -> apigateway.IHttpRouteAuthorizer:

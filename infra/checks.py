@@ -8,6 +8,7 @@ from infra.choices import ConfigError
 from infra.config import Config
 from infra.permissions import check_region
 from infra.regions import MISSING
+from infra.values import USER_POOL
 
 # "Lambda quotas" in the Lambda Developer Guide: all environment variables of a function together, in bytes.
 LARGEST_ENVIRONMENT = 4096
@@ -72,6 +73,8 @@ def _in_general(config: Config) -> Iterator[ConfigError]:
         yield ConfigError("tools", ",".join(config.tools or ()), allowed)
     if config.auth == "jwt" and not (config.jwt_issuer and config.jwt_audience):
         yield ConfigError("auth", config.auth, "given together with jwt_issuer and jwt_audience, or be iam or none")
+    if config.auth == "jwt" and config.api == "rest" and not re.fullmatch(USER_POOL, str(config.jwt_issuer)):
+        yield ConfigError("jwt_issuer", config.jwt_issuer, "a Cognito user pool: a REST API takes no other tokens")
     if config.jwt_scopes and config.auth != "jwt":
         yield ConfigError("jwt_scopes", config.jwt_scopes, "null unless auth is jwt")
     if config.session_table and config.kms_key == "create":

@@ -119,6 +119,7 @@ class Config:
     )
     log_content: bool = setting(False, flag(), "whether logs may hold what users, tools and the model said")
     # The API
+    api: str = choice("http", one_of("http", "rest"), "an HTTP API, or a REST API, which can stream")
     auth: str = choice(
         "iam", one_of("iam", "jwt", "none"), "who may call the API: SigV4, tokens of an issuer, or anyone"
     )
@@ -129,7 +130,9 @@ class Config:
     )
     api_requests_per_second: int = choice(10, whole(1, 10_000), "requests that the API lets through, on average")
     api_burst: int = choice(20, whole(1, 5_000), "requests that it lets through at once")
-    function_url: bool = choice(False, flag(), "a function URL (SigV4) beside the API, for turns longer than its 29 s")
+    function_url: bool = choice(
+        False, flag(), "a function URL (SigV4) beside the API, for turns longer than its 29 s, and for streams"
+    )
     # Sessions
     retain_sessions: bool = choice(False, flag(), "whether the table stays when the stack is destroyed")
     deletion_protection: bool = choice(
@@ -215,7 +218,6 @@ def _text(value: object) -> str:
 SETTINGS = (
     *(item.name.upper() for item in fields(Config) if item.metadata["setting"]),
     "TABLE_NAME",
-    "STREAMING",
     "APPROVAL_TOPIC",
 )
 

@@ -73,7 +73,10 @@ class AgentFunction(Construct):
             max_event_age=ASYNC_MAX_AGE,
             on_failure=destinations.SqsDestination(self.failures),
         )
-        self.url = self.target.add_function_url(cors=_cors(config)).url if config.function_url else None
+        self.url: str | None = None
+        if config.function_url:
+            mode = lambda_.InvokeMode.RESPONSE_STREAM if config.streaming else lambda_.InvokeMode.BUFFERED
+            self.url = self.target.add_function_url(cors=_cors(config), invoke_mode=mode).url
 
 
 def _cors(config: Config) -> lambda_.FunctionUrlCorsOptions | None:

@@ -7,6 +7,7 @@ import aws_cdk as cdk
 from infra.api import AgentApi
 from infra.config import Config
 from infra.function import AgentFunction
+from infra.rest_api import AgentRestApi
 from infra.session_table import SessionTable
 
 QUESTION = json.dumps({"question": "What is the sine of 1?"})
@@ -18,7 +19,9 @@ SIGV4 = (
 )
 
 
-def add_outputs(stack: cdk.Stack, config: Config, table: SessionTable, function: AgentFunction, api: AgentApi) -> None:
+def add_outputs(
+    stack: cdk.Stack, config: Config, table: SessionTable, function: AgentFunction, api: AgentApi | AgentRestApi
+) -> None:
     """Adds the outputs to the stack."""
     credentials = {
         "iam": SIGV4.format(region=stack.region, service="execute-api"),
@@ -28,8 +31,8 @@ def add_outputs(stack: cdk.Stack, config: Config, table: SessionTable, function:
     values = {
         "TableName": table.table.table_name,
         "FunctionName": function.function.function_name,
-        "ApiUrl": api.api.api_endpoint,
-        "CallApi": _curl(f"{api.api.api_endpoint}/chat", credentials),
+        "ApiUrl": api.url,
+        "CallApi": _curl(f"{api.url}/chat", credentials),
         "CallFunction": _invoke(function.target.function_arn, stack.region, config.timeout_seconds),
         "FailureQueueUrl": function.failures.queue_url,
     }

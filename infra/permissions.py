@@ -5,12 +5,14 @@ that profile: see "Prerequisites for inference profiles" in the Bedrock User Gui
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from infra.choices import ConfigError
 
 INVOKE = ["bedrock:InvokeModel"]
+STREAM = "bedrock:InvokeModelWithResponseStream"
 # A profile's geography comes first in its id: two letters of a country or continent, or one of these.
 GEOGRAPHY = r"(?P<geography>[a-z]{2}|us-gov|apac|global)\.(?P<model>[a-z0-9]+\..+)"
 # Where a profile may be called from, as starts of region names; of one not listed here, from anywhere.
@@ -66,6 +68,11 @@ def model_statements(
     if kind in WHOLE:
         return [_allow([model_id])]
     raise ConfigError(key, model_id, "an ARN of an inference profile or of one of " + ", ".join(WHOLE))
+
+
+def with_streams(statements: Iterable[Statement]) -> list[Statement]:
+    """The same statements, which allow a model's answer to be streamed, too."""
+    return [{**each, "Action": [*each["Action"], STREAM]} for each in statements]
 
 
 def guardrail_statements(guardrail_id: str, place: Place) -> list[Statement]:

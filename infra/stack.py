@@ -30,9 +30,11 @@ from infra.permissions import (
     key_statements,
     model_statements,
     secret_statements,
+    with_streams,
 )
 from infra.queries import SavedQueries
 from infra.regions import lacks_bedrock
+from infra.rest_api import AgentRestApi
 from infra.session_table import SessionTable
 from infra.test_events import ConsoleEvents
 
@@ -84,7 +86,8 @@ class AgentStack(cdk.Stack):
         )
         sessions.grant(agent.role)
         wildcards = {**self._grant_model(config, agent.role), **self._grant_tools(needs, agent.role)}
-        api = AgentApi(self, "Api", config, agent.target, sessions.key)
+        make = AgentRestApi if config.api == "rest" else AgentApi
+        api: AgentApi | AgentRestApi = make(self, "Api", config, agent.target, sessions.key)
         # What app.py may build on.
         self.config, self.function, self.role, self.target = config, agent.function, agent.role, agent.target
         self.api, self.table, self.key, self.failures = api.api, sessions.table, sessions.key, agent.failures
@@ -102,6 +105,7 @@ class AgentStack(cdk.Stack):
             api=api if config.auth == "none" else api.public_route,
             alarms=alarms,
             wildcards=wildcards,
+            rest=api if isinstance(api, AgentRestApi) else None,
         )
 
     @property
@@ -146,7 +150,9 @@ class AgentStack(cdk.Stack):
             wildcards |= each.wildcards(place)
         return wildcards
 
-    def _watch(self, config: Config, sessions: SessionTable, agent: AgentFunction, api: AgentApi) -> Alarms:
+    def _watch(
+        self, config: Config, sessions: SessionTable, agent: AgentFunction, api: AgentApi | AgentRestApi
+    ) -> Alarms:
         metrics = AgentMetrics(config)
         alarms = Alarms(self, "Alarms", config, agent, api, metrics)
         Dashboard(self, "Dashboard", config, metrics, alarms=alarms.alarms, table=sessions.table, group=agent.logs)
@@ -161,6 +167,7 @@ def _bedrock_statements(config: Config, place: Place) -> list[Statement]:
         key = "model_id" if model_id == config.model_id else "fallback_model_ids"
         behind = config.application_profile_model if model_id == config.model_id else None
         statements += model_statements(model_id, place, application_profile_model=behind, key=key)
+    statements = with_streams(statements) if config.streaming else statements
     return statements + (guardrail_statements(config.guardrail_id, place) if config.guardrail_id else [])
 
 

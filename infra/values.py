@@ -21,6 +21,8 @@ FOUNDATION_MODEL = matching("[a-z0-9]+[.][A-Za-z0-9.:_-]+", "the id of a foundat
 GUARDRAIL = arn("bedrock", "a guardrail's id or ARN", "[a-z0-9]+")
 GUARDRAIL_VERSION = matching("DRAFT|[1-9][0-9]{0,7}", "DRAFT or a version number")
 URL = matching("https?://[^ ]+", "an address")
+# The issuer of a Cognito user pool's tokens.
+USER_POOL = r"https://cognito-idp\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?/(?P<pool>[A-Za-z0-9_-]+)"
 HTTPS_URL = matching("https://[^ ]+", "an https address")
 SECRET = arn("secretsmanager", "a secret's name or ARN", "[A-Za-z0-9/_+=.@-]{1,512}")
 TOOLS = list_of(r"\*|[A-Za-z][A-Za-z0-9_]*", "names of tool modules with commas between them")

@@ -66,6 +66,14 @@ TOKENS: dict[str, Any] = {
     "http_timeout_seconds": 20,
 }
 
+STREAMS: dict[str, Any] = {"api": "rest", "streaming": True, "function_url": True, "timeout_seconds": 600}
+POOL_TOKENS: dict[str, Any] = {
+    "api": "rest",
+    "auth": "jwt",
+    "jwt_issuer": "https://cognito-idp.us-east-1.amazonaws.com/us-east-1_AbCdEf123",
+    "jwt_audience": "client",
+    "cors_origins": "https://example.com",
+}
 UNWATCHED = {
     "name": "mine",
     "alarm_tokens_per_day": None,

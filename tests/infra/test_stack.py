@@ -10,7 +10,7 @@ from cfnlint.api import ManualArgs, lint  # type: ignore[import-untyped]
 
 from infra.bundling import PYTHON
 from infra.regions import MISSING
-from tests.infra.synthesis import ENDPOINT, EVERYTHING, KEY, TOKENS, UNWATCHED, Synthesis
+from tests.infra.synthesis import ENDPOINT, EVERYTHING, KEY, POOL_TOKENS, STREAMS, TOKENS, UNWATCHED, Synthesis
 from tests.infra.test_regions import COMMERCIAL, GOVERNMENT
 
 Synthesise = Callable[..., Synthesis]
@@ -229,7 +229,7 @@ def test_stacks_of_different_names_live_side_by_side(synthesise: Synthesise) -> 
     assert not one & two
 
 
-@pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS, ENDPOINT])
+@pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS, ENDPOINT, STREAMS, POOL_TOKENS])
 def test_the_security_rules_find_nothing_that_was_not_acknowledged(
     synthesise: Synthesise, choices: dict[str, Any]
 ) -> None:
@@ -237,7 +237,7 @@ def test_the_security_rules_find_nothing_that_was_not_acknowledged(
     assert "AwsSolutions-L1" in synthesise(**choices).acknowledged
 
 
-@pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS, ENDPOINT])
+@pytest.mark.parametrize("choices", [{}, EVERYTHING, TOKENS, ENDPOINT, STREAMS, POOL_TOKENS])
 def test_cfn_lint_finds_nothing_in_any_region_that_has_what_was_chosen(
     synthesise: Synthesise, choices: dict[str, Any]
 ) -> None:
