@@ -22,8 +22,8 @@ def family_of(model_id: str, told: str = "") -> str:
 def suited(family: str, request: ModelRequest, ask: Callable[[ModelRequest], ModelReply]) -> ModelReply:
     """The reply to the request in the form that the family takes; tools are named in it as in the request.
 
-    Nova ignores a tool whose schema has more at its root than three keywords (Nova's guide, "Troubleshooting tool calls"),
-    and writes calls that can't be parsed where a name has a hyphen (SEMOSS/Semoss#2892). Where the family isn't known its
+    Nova refuses a schema that has more at its root than three keywords (pydantic/pydantic-ai#1623), or ignores its tool, and
+    writes calls that can't be parsed where a name has a hyphen (SEMOSS/Semoss#2892). Where the family isn't known its
     needs are met, too: no other minds.
     """
     if family not in ("nova", ""):

@@ -36,6 +36,7 @@ READ = ("role", "content", "refusal", "tool_calls", "function_call")
 _READ_OF_CALL = ("name", "arguments", "index")
 # Models write their reasoning at the head of the text where the server doesn't take it out; Bedrock's gpt-oss too.
 _REASONING = re.compile(r"\A\s*<(think|reasoning)>.*?</\1>\s*", re.DOTALL)
+_LONGEST_DESCRIPTION = 1024  # characters of a tool's
 
 
 def parameters_of(request: ModelRequest) -> dict[str, Any]:
@@ -132,10 +133,12 @@ def _result_text(result: Block) -> str:
 
 
 def _function(spec: dict[str, Any]) -> dict[str, Any]:
-    function = {"name": spec["name"], "parameters": spec["inputSchema"]["json"]}
-    if "description" in spec:
-        function["description"] = spec["description"]
-    return {"type": "function", "function": function}
+    """A description beyond what OpenAI takes goes on in the schema, whose texts have no limit (getsentry/sentry-mcp#106)."""
+    text, schema = spec.get("description", ""), spec["inputSchema"]["json"]
+    if rest := text[_LONGEST_DESCRIPTION:]:
+        schema = {**schema, "description": "\n\n".join(filter(None, (rest, schema.get("description"))))}
+    described = {"description": text[:_LONGEST_DESCRIPTION]} if text else {}
+    return {"type": "function", "function": {"name": spec["name"], **described, "parameters": schema}}
 
 
 def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:

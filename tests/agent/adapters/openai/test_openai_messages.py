@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.adapters.openai.errors import RefusedError
-from agent.adapters.openai.messages import reply_of
+from agent.adapters.openai.messages import parameters_of, reply_of
 from agent.messages import Usage, assistant_text, tool_result, user_text
+from agent.ports import ModelRequest
 from agent.turn.model_reply import clean_reply
 from tests.agent.adapters.openai.openai_client import MODEL, SPEC, ask, request
 from tests.agent.adapters.openai.openai_server import OpenAIServer, as_json, asks, call, completion
@@ -56,6 +57,18 @@ def test_a_conversation_with_tools_is_told_as_openai_wants_it() -> None:
     calls = body["messages"][2]["tool_calls"]
     assert [(c["id"], c["function"]["name"]) for c in calls] == [("c1", "echo"), ("c2", "boom")]
     assert [json.loads(c["function"]["arguments"]) for c in calls] == [{"text": "é"}, {}]
+
+
+@pytest.mark.parametrize("own", [{}, {"description": "The root's own."}])
+def test_a_description_that_openai_would_refuse_goes_on_in_the_schema(own: dict[str, str]) -> None:
+    text = "".join(f"{n} words. " for n in range(200))
+    schema = {"type": "object", "properties": {}, **own}
+    tools = [{"toolSpec": {"name": "x", "description": text, "inputSchema": {"json": schema}}}]
+    [function] = (each["function"] for each in parameters_of(ModelRequest("", [user_text("q")], tools))["tools"])
+    assert len(function["description"]) == 1024
+    told = function["description"] + function["parameters"]["description"]
+    assert told == text + "".join(f"\n\n{each}" for each in own.values())
+    assert schema == {"type": "object", "properties": {}, **own}
 
 
 def test_what_is_blank_or_unset_is_not_sent() -> None:
