@@ -1,10 +1,12 @@
-"""The command line: python -m local demo | ask | chat | serve | event | sessions | replay | export."""
+"""The command line: python -m local demo | ask | chat | serve | event | sessions | replay | export | load."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from infra.choices import ConfigError
+from infra.context import choices
 from local.chat import Asked, ask, chat, decide
 from local.demo import EVENTS, SETTINGS, run_demo
 from local.events import read_event, run_events
@@ -14,6 +16,7 @@ from local.options import (
     DEFAULT_KEEP,
     add_address,
     add_decisions,
+    add_load,
     keep_option,
     port,
     session_option,
@@ -75,6 +78,10 @@ def build_parser() -> argparse.ArgumentParser:
     sending = add("event", "Send events as they are and print the results.")
     sending.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a JSON file, or - for standard input")
     sending.set_defaults(run=_event)
+    text = "Put a deployed stack under load: sessions side by side, latency, errors, cost."
+    loading = commands.add_parser("load", help=text, description=text)
+    add_load(loading)
+    loading.set_defaults(run=_load)
     text = "List the kept sessions, or show one of them turn by turn."
     looking = commands.add_parser("sessions", help=text, description=text, parents=[source_options()])
     looking.add_argument("session", metavar="ID", nargs="?", help="the session, direct or of any caller, or its key")
@@ -101,6 +108,20 @@ def _choices(arguments: argparse.Namespace, **settings: str) -> Choices:
         keep=getattr(arguments, "keep", None),
         show_logs=arguments.logs,
     )
+
+
+def _load(arguments: argparse.Namespace) -> int:
+    # The rest asks AWS, and nothing else here does.
+    from local.load import load
+
+    chosen = {"environment": arguments.environment} if arguments.environment else {}
+    try:
+        config = choices(chosen)
+    except ConfigError as error:
+        raise ProblemError(str(error)) from error
+    if not arguments.aws:
+        raise ProblemError("load is for a deployed stack, at its account's cost: say --aws.")
+    return load(config, arguments.question, arguments.sessions, arguments.turns, Screen(sys.stdout))
 
 
 def _demo(arguments: argparse.Namespace) -> int:

@@ -37,6 +37,23 @@ def session_option() -> argparse.ArgumentParser:
     return option
 
 
+def add_load(parser: argparse.ArgumentParser) -> None:
+    """How much is asked of a deployed stack."""
+    parser.add_argument(
+        "--aws", action="store_true", help="ask the deployed function, with your credentials and at your cost"
+    )
+    parser.add_argument("--environment", metavar="NAME", help="the stack of this environment of cdk.json")
+    parser.add_argument("--sessions", metavar="N", type=_count, default=10, help="sessions side by side (default: 10)")
+    parser.add_argument("--turns", metavar="N", type=_count, default=3, help="questions in each (default: 3)")
+    parser.add_argument("--question", metavar="TEXT", default="What is the sine of 1?", help="what is asked each time")
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to 1000, not {text!r}")
+    return int(text)
+
+
 def source_options() -> argparse.ArgumentParser:
     """Where kept sessions are."""
     options = argparse.ArgumentParser(add_help=False)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["demo"], ["ask"], ["chat"], ["serve"], ["event"], ["sessions"], ["replay"], ["export"]]
+    "command", [[], ["demo"], ["ask"], ["chat"], ["serve"], ["event"], ["sessions"], ["replay"], ["export"], ["load"]]
 )
 def test_every_command_has_help(command: list[str]) -> None:
     run = subprocess.run(
