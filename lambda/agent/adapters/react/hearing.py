@@ -40,7 +40,7 @@ class Hearing:
         for found in LABEL.finditer(self._held, line):
             if found.lastgroup == "final" and len(self._held) - found.end() > 3 and "<think>" not in self._held[:100]:
                 self._held, self._stage, self._is_plain = self._held[found.end() :], "within", True
-            elif found.lastgroup not in ("thought", "final"):
+            elif found.lastgroup not in ("thought", "final", "other"):
                 self._stage = "over"
             if self._stage != "before":
                 return

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from agent.adapters.react.hearing import Hearing
+from agent.adapters.react.json_steps import step_in_json
 from agent.adapters.react.prompt import STOP_SEQUENCES, Words, react_request, words_for
-from agent.adapters.react.reading import Reading, read
+from agent.adapters.react.reading import Reading, read, said
 from agent.deadline import Deadline
 from agent.errors import OutOfTimeError, PromptTooLongError
 from agent.messages import Block, Message, assistant_text, clean_text, has_tool_results, tool_uses, unique_id, user_text
@@ -42,7 +43,7 @@ class ReActModel:
         before = deadline.left()
         reply = self._ask(prompt, deadline, listener)
         reading = _reading(reply, schemas)
-        if reading.problem and reply.stop_reason in _ENDED and deadline.left() > before - deadline.left():
+        if _is_wrong(reading, reply) and deadline.left() > before - deadline.left():
             first = reply
             again = _corrected(prompt, _text(first), words.problems[reading.problem], words)
             if listener:
@@ -54,7 +55,7 @@ class ReActModel:
             else:
                 reply = replace(reply, usage=first.usage + reply.usage)
                 reading = _reading(reply, schemas)
-        if reading.problem and reply.stop_reason in _ENDED:
+        if _is_wrong(reading, reply):
             return replace(reply, content=[{"text": _text(reply).strip()}], remark=words.not_understood)
         content = _content(reading, _tool_use_id(request.messages, prompt, reply))
         return replace(reply, content=content, stop_reason=_stop_reason(reading, reply.stop_reason))
@@ -69,7 +70,17 @@ def _text(reply: ModelReply) -> str:
 
 
 def _reading(reply: ModelReply, schemas: dict[str, dict[str, object]]) -> Reading:
-    return read(_text(reply), schemas, cut_off=reply.stop_reason not in _ENDED)
+    text = said(_text(reply))
+    reading = read(text, schemas, cut_off=reply.stop_reason not in _ENDED)
+    if reading.problem or reading.answer == text.strip():
+        return step_in_json(text, schemas) or reading
+    in_json = step_in_json(reading.answer, {}) if reading.answer.startswith("{") else None
+    return replace(reading, answer=in_json.answer) if in_json and in_json.answer else reading
+
+
+def _is_wrong(reading: Reading, reply: ModelReply) -> bool:
+    """Whether there is something to correct, and not just something missing that was cut off."""
+    return bool(reading.problem) and (reply.stop_reason in _ENDED or (reply.stop_reason in _CUT and reading.is_whole))
 
 
 def _corrected(prompt: ModelRequest, text: str, problem: str, words: Words) -> ModelRequest:

@@ -6,6 +6,7 @@ Only the first step counts. What stands behind it was written without knowing th
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -16,7 +17,10 @@ from agent.adapters.react.prompt import THINKING_TAG
 # Every repetition behind a label's first letter is bounded: two unbounded ones side by side would take quadratic time.
 _NAMES = (
     r"(?:(?P<thought>thoughts?|思考)|(?P<input>action[ _]?input|行動の?入力)|(?P<action>action|行動)"
-    r"|(?P<observation>observations?|観察)|(?P<final>final[ _]?answer|最終回答))"
+    r"|(?P<observation>observations?|観察)|(?P<final>final[ _]?answer|最終回答)"
+    # what models make up behind an input; elsewhere it is a word like any other
+    r"|(?P<other>(?:(?:action|tool|function)[ _]?)?(?:output|result|response|return|reply|answer)s?|question|user|human"
+    r"|(?:行動の?)?(?:結果|出力|応答)|質問|回答))"
 )
 _AT_LINE_START = (
     rf"^[ \t\u3000]*(?:[>#*_`-][>#*_` -]{{0,4}})?(?i:{_NAMES})"
@@ -27,8 +31,8 @@ _WITHIN_A_LINE = (
     r"|(?P<inner_action>Action|行動)(?=[:：][^\n]{0,80}\n?[ *]{0,3}(?:Action Input|行動の?入力)))[:：]"
 )
 LABEL = re.compile(f"{_AT_LINE_START}|{_WITHIN_A_LINE}", re.MULTILINE)
-_FINAL_NAME = re.compile(r"[ \t`*]{0,3}(?:final[ _]?answer|最終回答)[ \t*`]{0,3}[:：]?", re.IGNORECASE)
-_NO_ACTION = re.compile(r"(?:none|n/a|no action|nothing|なし|無し|不要)(?:[ (（,、].*)?", re.IGNORECASE)
+FINAL_NAME = re.compile(r"[ \t`*]{0,3}(?:final[ _]?answer|最終回答)[ \t*`]{0,3}[:：]?", re.IGNORECASE)
+NO_ACTION = re.compile(r"(?:none|n/a|no action|nothing|なし|無し|不要)(?:[ (（,、].*)?", re.IGNORECASE)
 _NO_INPUT = re.compile(r"none|n/a|null|なし|無し", re.IGNORECASE)
 _LONGEST_LINE = 200  # characters of a line that is to name a tool
 _AROUND_NAMES = " \t\u3000`*\"'「」[].。"
@@ -67,7 +71,7 @@ class _Part(msgspec.Struct, frozen=True):
 
 def read(text: str, schemas: Mapping[str, Schema], *, cut_off: bool = False) -> Reading:
     """The first step in a reply. `schemas` are those of the tools, by name; `cut_off`: the model had more to say."""
-    text = _said(text.replace("\r\n", "\n"))
+    text = said(text.replace("\r\n", "\n"))
     parts = _parts(text)
     if not parts:
         return Reading(answer=text.strip())
@@ -99,7 +103,7 @@ def _step(
     return Reading(problem="no_step")
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
     """Without what a reasoning model thought first; some servers send the end of it alone, its beginning being theirs."""
     thought, tag, said = text.partition("</think>")
     return said if tag and ("<think>" in thought[:100] or said.startswith("\n")) else text
@@ -109,6 +113,11 @@ def _parts(text: str) -> list[_Part]:
     found = [(str(m.lastgroup), m.start(), m.end()) for m in LABEL.finditer(text)]
     if any(kind.endswith("action") for kind, _, _ in found):  # a thought may speak of the answer to come
         found = [each for each in found if each[0] != "inner_final"]
+    follows = False
+    for each in list(found):
+        follows = each[0] in ("action", "input", "inner_input") or (follows and each[0] == "other")
+        if each[0] == "other" and not follows:
+            found.remove(each)
     ends = [*(begin for _, begin, _ in found), len(text)][1:]
     return [
         _Part(kind.removeprefix("inner_"), begin, start, end)
@@ -131,37 +140,44 @@ def _acted(
     name = next((each for each in schemas if each.casefold() == name.casefold()), name)
     given = text[part.start : part.end].strip() if part else ""
     if name not in schemas:
-        final = _FINAL_NAME.match(line)
+        final = FINAL_NAME.match(line)
         if final:
             answer = _only_text(f"{line[final.end() :]}\n{below}".strip() or given)
             return _answered(answer, is_whole=False) if answer else None
-        if not name or _NO_ACTION.fullmatch(name):
+        if not name or NO_ACTION.fullmatch(name):
             return None
     schema = schemas.get(name, {})
     ends_early = (part or action).end < len(text)
     if not given or _NO_INPUT.fullmatch(given):
         if name in schemas and not schema.get("properties"):
             return Reading(name=name, input={}, is_whole=ends_early)
-        return Reading(problem="no_object" if given else "no_input")
+        return Reading(problem="no_object" if given else "no_input", is_whole=ends_early)
     # JSON ends where it ends: a label within one of its strings is none
     found = _object(text[part.start :], given) if part else None
     if found is not None:
         return Reading(name=name, input=found, is_whole=True)
-    bare = _bare(given, schema) if ends_early or not cut_off else None
-    return Reading(name=name, input=bare, is_whole=ends_early) if bare else Reading(problem="no_object")
+    only = bare(given, schema) if ends_early or not cut_off else None
+    return (
+        Reading(name=name, input=only, is_whole=ends_early)
+        if only
+        else Reading(problem="no_object", is_whole=ends_early)
+    )
 
 
 def _object(rest: str, given: str) -> dict[str, Any] | None:
     """The object that `rest` begins with, or the one in `given`, its part up to the next label, in Python's writing."""
-    for text, make in ((rest, str), (given, _as_json)):
-        opened = text[:40].find("{")
-        if opened < 0 or not re.fullmatch(r"[`\s]*(?:json|python)?\s*", text[:opened], re.IGNORECASE):
-            return None
-        try:
-            value, _ = _DECODER.raw_decode(make(text[opened:]))
-        except (ValueError, RecursionError):
-            continue
-        return value if isinstance(value, dict) else None
+    opened = given[:40].find("{")
+    if opened < 0 or not re.fullmatch(r"[`\s]*(?:json|python)?\s*", given[:opened], re.IGNORECASE):
+        return None
+    value = first_value(rest[rest.find("{") :], given[opened:])
+    return value if isinstance(value, dict) else None
+
+
+def first_value(text: str, part: str | None = None) -> Any:
+    """The JSON value that the text begins with, whatever follows, or that its `part` does in Python's writing; None without."""
+    for each, make in ((text, str), (text if part is None else part, _as_json)):
+        with suppress(ValueError, RecursionError):
+            return _DECODER.raw_decode(make(each))[0]
     return None
 
 
@@ -178,10 +194,11 @@ def _as_json(text: str) -> str:
     return _PYTHONIC.sub(rewritten, text)
 
 
-def _bare(given: str, schema: Schema) -> dict[str, Any] | None:
+def bare(given: str, schema: Schema) -> dict[str, Any] | None:
     """A text instead of an object, for a tool that needs one text and nothing else; None where it can't be taken so."""
     required = schema.get("required", [])
-    if len(required) != 1 or schema["properties"].get(required[0], {}).get("type") != "string":
+    asked = schema.get("properties", {}).get(required[0]) if len(required) == 1 else None
+    if not isinstance(asked, dict) or asked.get("type") != "string":
         return None
     fenced = _FENCED.match(given)
     text = (fenced[1] if fenced else given).strip().strip("`").strip()
@@ -201,5 +218,5 @@ def _only_text(given: str) -> str:
     values = list((_object(given, given) or {}).values())
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]
-    bare = _bare(given, {"required": ["answer"], "properties": {"answer": {"type": "string"}}})
-    return str(bare["answer"]) if bare else given.strip()
+    text = bare(given, {"required": ["answer"], "properties": {"answer": {"type": "string"}}})
+    return str(text["answer"]) if text else given.strip()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.adapters.react.json_steps import step_in_json
 from agent.adapters.react.model import ReActModel
 from agent.adapters.react.reading import read
 from agent.turn.loop import Limits
@@ -82,6 +83,10 @@ _IN_INPUT = "Action: echo\nAction Input: {"
         ("", "\nFinal Answer"),
         ("", "<think>"),
         ("", "\n \u3000\t"),
+        ("", "\n{"),
+        ("", '{"action":'),
+        ("", "<function=x>"),
+        ("Action: echo\nAction Input: x", "\nResult: x"),
         ("Thought", " "),
         ("Action: None", " "),
         (_IN_INPUT, "{"),
@@ -103,5 +108,6 @@ def test_garbage_takes_linear_time(begin: str, piece: str) -> None:
     text = begin + piece * (_LENGTH // len(piece))
     started = time.process_time()
     read(text, TOOLS)
+    step_in_json(text, TOOLS)
     # quadratic time would be minutes
     assert time.process_time() - started < 5
