@@ -61,6 +61,10 @@ def importable(root: Path = LAMBDA) -> Iterator[None]:
         sys.dont_write_bytecode = writes_bytecode
 
 
+# moto takes calls one at a time, and the function gives its table up after a second: more at once would be refused.
+_AT_ONCE = 20
+
+
 class LocalFunction:
     """`handler.lambda_handler` of `root`, loaded at the first event: the environment must be set by then.
 
@@ -83,6 +87,7 @@ class LocalFunction:
         self._log = FunctionLog(root, on_record, raw=show_logs)
         self._runtime = runtime
         self._lock = threading.Lock()
+        self._room = threading.Semaphore(_AT_ONCE)
         self._running = 0
         self._around = contextlib.ExitStack()
         self._seen: dict[Path, int] | None = None
@@ -129,6 +134,7 @@ class LocalFunction:
     @contextlib.contextmanager
     def _entered(self) -> Iterator[None]:
         """Within the context the function is loaded, and stdout belongs to the commands."""
+        self._room.acquire()
         with self._lock:
             if not self._running:
                 self._around.enter_context(breakpoints())
@@ -146,6 +152,7 @@ class LocalFunction:
                 self._running -= 1
                 if not self._running:
                     self._around.close()
+            self._room.release()
 
     def _load_if_changed(self) -> None:
         files = {

@@ -22,12 +22,12 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 @contextmanager
-def serving(model: Callable[[str, dict[str, Any]], Reply]) -> Iterator[str]:
+def serving(model: Callable[[str, dict[str, Any]], Reply], *, streams: bool = True) -> Iterator[str]:
     """The address of the real function over a model."""
     with (
         BedrockServer(model) as server,
         local_stack(Choices(), model_server=server) as stack,
-        Gateway(stack.invoke, streaming=streaming_of(stack)) as gateway,
+        Gateway(stack.invoke, streaming=streaming_of(stack) if streams else None) as gateway,
     ):
         yield gateway.url
 
