@@ -8,6 +8,16 @@ import msgspec
 
 Schema = dict[str, Any]
 _REMARKS = {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
+_SAME_VALUE = (
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentSchemas",
+)  # what they hold is about it, too
 # OpenAI takes none of these at the root, Anthropic none of the first three.
 _NOT_AT_ROOT = ("oneOf", "anyOf", "allOf", "enum", "not")
 _BOOLEANS: dict[Any, Schema] = {True: {}, False: {"not": {}}}
@@ -49,7 +59,7 @@ def told_schema(plain: Schema) -> Told:
     """
     telling = _Telling(plain)
     root = {key: value for key, value in plain.items() if key not in ("$defs", "definitions", "title")}
-    whole = telling.told(root, "$", ("#",))
+    whole = telling.told(root, "$", ("#",), ("#",))
     kind = whole.get("type", "object")
     if kind != "object" and "object" not in (kind if isinstance(kind, list) else ()):
         raise TypeError(f"its schema must have the type object at its root, not {kind!r}")
@@ -67,15 +77,16 @@ class _Telling(msgspec.Struct):
     patterns: set[str] = msgspec.field(default_factory=set)
 
     def told(self, part: Any, place: str, outer: tuple[str, ...], here: tuple[str, ...] = ()) -> Any:
-        """A part as it is told. `outer` are the references that led to it, `here` those of them that led from one to the next."""
+        """A part as it is told. `outer` are the references that led to it, `here` those of them that speak of the same value."""
         self.room -= 1
         if self.room < 0:
             raise TypeError("its schema is too large with all references in their places")
         if isinstance(part, list):
-            return [self.told(each, f"{place}[{number}]", outer) for number, each in enumerate(part)]
+            return [self.told(each, f"{place}[{number}]", outer, here) for number, each in enumerate(part)]
         if not isinstance(part, dict):
             return part
-        made = {key: self.told(value, f"{place}.{key}", outer) for key, value in part.items()}
+        same = here if place.endswith(".dependentSchemas") else ()
+        made = {k: self.told(v, f"{place}.{k}", outer, here if k in _SAME_VALUE else same) for k, v in part.items()}
         kinds, names, pattern = made.get("type"), made.get("properties"), made.get("pattern")
         self.patterns |= {pattern} if isinstance(pattern, str) else set()
         self.patterns |= set(made["patternProperties"]) if isinstance(made.get("patternProperties"), dict) else set()

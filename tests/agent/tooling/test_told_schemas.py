@@ -148,6 +148,9 @@ def test_a_form_that_holds_itself_is_told_once_and_named_where_it_comes_again() 
             of({"$ref": "#/$defs/x"}, **{"$defs": {"x": {"$ref": "#/$defs/y"}, "y": {"$ref": "#/$defs/x"}}}),
             r"to itself",
         ),
+        (of({"anyOf": [{"type": "null"}, {"$ref": "#/properties/a"}]}), r"to itself"),
+        (of({"$ref": "#/$defs/x"}, **{"$defs": {"x": {"allOf": [{"not": {"$ref": "#/$defs/x"}}]}}}), r"to itself"),
+        ({"type": "object", "if": {"dependentSchemas": {"a": {"$ref": "#"}}}}, r"to itself"),
         (of({"type": "strnig"}), r"\$\.properties\.a\.type: "),
         (
             of({"type": "object", "properties": {"b": {"type": "array", "items": {"type": "any"}}}}),
