@@ -56,7 +56,7 @@ def serve(
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with gateway:
         screen.line(f"Serving on {gateway.url}; Ctrl-C ends it. A change in lambda/ counts from the next request.")
-        screen.line(f"Who calls is taken from the header {CALLER_HEADER}; without it the caller is anonymous.")
+        screen.line("Who calls is taken from the header X-Caller; without it the caller is anonymous.")
         screen.line(_examples(gateway.url))
         try:
             wait(gateway.url) if wait else signal.pause()

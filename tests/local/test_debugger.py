@@ -89,4 +89,4 @@ def test_a_breakpoint_in_a_tool_asks_at_the_terminal_and_the_tool_is_given_the_t
     )
     assert "order_status returned:\n            sent" in run.stdout
     assert "'a-17'" in run.stderr
-    assert "-> return found" in run.stderr
+    assert "orders.py(" in run.stderr
