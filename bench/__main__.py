@@ -23,6 +23,7 @@ import boto3
 import certifi
 from moto.server import ThreadedMotoServer
 
+from bench.first_text import FIRST_PIECE_SECONDS, PAUSE_SECONDS, PIECES
 from local.bedrock.reply import Reply
 from local.bedrock.server import BedrockServer
 from tests.agent.aws.servers import Authority, answering, ok, serving
@@ -39,6 +40,12 @@ def model(_: str, request: dict[str, Any]) -> Reply:
         return Reply([{"text": "done " + "all is well with the stars " * 75}])
     use = {"toolUseId": f"t{next(_COUNT)}", "name": "read_fortune", "input": {"birthday": "1990-05-10"}}
     return Reply([{"text": "Let me look."}, {"toolUse": use}], "tool_use")
+
+
+def speaker(_: str, request: dict[str, Any]) -> Reply:
+    """An answer that takes a second, in pieces."""
+    said = "x" * 8 * PIECES
+    return Reply([{"text": said}], latency_seconds=FIRST_PIECE_SECONDS, pause_seconds=PAUSE_SECONDS)
 
 
 def measured(module: str, *arguments: str, environment: Mapping[str, str]) -> dict[str, float]:
@@ -77,7 +84,8 @@ def main() -> None:
     }
     figures: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in _TARGETS}
     over_tls = defaultdict[str, dict[str, list[float]]](lambda: defaultdict(list))
-    with BedrockServer(model) as bedrock, _over_tls() as (bundle, closing, keeping):
+    streamed = defaultdict[str, list[float]](list)
+    with BedrockServer(model) as bedrock, BedrockServer(speaker) as speaks, _over_tls() as (bundle, closing, keeping):
         environment["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"] = bedrock.url
         for run in range(args.runs):
             order = list(_TARGETS.items())[:: 1 if run % 2 else -1]  # noise of the machine hits both alike
@@ -90,11 +98,18 @@ def main() -> None:
                 calls = {**environment, "AWS_CA_BUNDLE": bundle}
                 for row, value in measured("bench.connection", module, closing, keeping, environment=calls).items():
                     over_tls[name][row].append(value)
+            heard = environment | {"TABLE_NAME": f"handler-{run}", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": speaks.url}
+            for row, value in measured("bench.first_text", "3", environment=heard).items():
+                streamed[row].append(value)
             sys.stderr.write(f"run {run + 1} of {args.runs}\n")
     moto.stop()
     _print("CPU, ms, median", figures)
     print()
     _print("TLS alone, with a store of real size", over_tls)
+    print(f"\n| a streamed answer of 1 s, wall, ms (the model's own first piece: {FIRST_PIECE_SECONDS * 1000:.0f}) | |")
+    print("| --- | ---: |")
+    for row, values in streamed.items():
+        print(f"| {row} | {statistics.median(values):.1f} |")
 
 
 def _print(title: str, figures: Mapping[str, Mapping[str, list[float]]]) -> None:
