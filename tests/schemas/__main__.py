@@ -22,8 +22,14 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=60, help="inputs for each schema (default: 60)")
     parser.add_argument("--seed", type=int, default=1, help="another seed, other inputs (default: 1)")
     options = parser.parse_args()
-    data = options.file.read_bytes()
-    entries: list[dict[str, Any]] = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    try:
+        data = options.file.read_bytes()
+        entries: list[dict[str, Any]] = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        missing = [each for each in entries if not {"tool", "schema"} <= each.keys()]
+    except (OSError, EOFError, ValueError, AttributeError) as error:
+        parser.error(f"{options.file} can't be read as a list of tool schemas: {error}")
+    if missing:
+        parser.error(f"an entry of {options.file} has no tool or no schema: {str(missing[0])[:200]}")
     report = report_on(entries, options.inputs, options.seed)
     print("\n".join(report.lines()))
     return 0 if report.holds else 1

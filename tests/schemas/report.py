@@ -58,7 +58,7 @@ def report_on(entries: Sequence[dict[str, Any]], inputs: int, seed: int) -> Repo
         report.schemas += 1
         name = str(entry["tool"])
         try:
-            tool: Tool[..., Any] = tool_from_schema(name, entry["description"], entry["schema"], _given)
+            tool: Tool[..., Any] = tool_from_schema(name, entry.get("description", ""), entry["schema"], _given)
         except (TypeError, ValueError) as error:
             report.refused.append(str(error))
             continue

@@ -155,9 +155,13 @@ def tool_from_schema(
         from agent.tooling.validation import judged  # slow to import, and few need it
 
         told, check = judged(schema)
-    except TypeError as error:
+        signature = _signature(function)
+    except (TypeError, NameError) as error:
         raise TypeError(f"{where}: {error}") from None
-    signature, context = _signature(function)
+    contexts = (
+        [each.name for each in signature.parameters.values() if _is_context(each.annotation)] if signature else []
+    )
+    context = contexts[0] if contexts else None
     if context in told.schema["properties"]:
         raise TypeError(f"{where}: its schema has a property {context}, which is the parameter for the context")
 
@@ -175,14 +179,11 @@ def tool_from_schema(
     return Tool(name, spec, function, arguments, context, changes, needs_approval, timeout_seconds)
 
 
-def _signature(function: Callable[..., Any]) -> tuple[inspect.Signature | None, str | None]:
-    """What a function takes, where Python can tell, and the name of its parameter for the context."""
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
     try:
-        signature = inspect.signature(function, eval_str=True)
-    except (ValueError, TypeError, NameError):  # a builtin, or an annotation that is known to type checkers alone
-        return None, None
-    contexts = [each.name for each in signature.parameters.values() if _is_context(each.annotation)]
-    return signature, next(iter(contexts), None)
+        return inspect.signature(function, eval_str=True)
+    except ValueError:  # a builtin doesn't always tell
+        return None
 
 
 def _is_context(hint: Any) -> bool:

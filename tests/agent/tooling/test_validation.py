@@ -188,6 +188,15 @@ def test_a_function_that_knows_less_than_its_schema_is_not_called_with_more() ->
     assert "unexpected keyword argument 'b'" in text_of(more)
 
 
+def test_a_function_that_can_not_be_called_as_it_says_is_refused() -> None:
+    def unknown(context: "Nowhere", **given: Any) -> None:  # type: ignore[name-defined]  # noqa: F821
+        """Wants what isn't there."""
+
+    for function in (unknown, None, "text"):
+        with pytest.raises(TypeError, match="tool x: "):
+            tool_from_schema("x", "x", of({}), function)  # type: ignore[arg-type]
+
+
 def test_a_property_can_not_stand_in_for_the_context() -> None:
     def known(a: "ToolContext") -> str:
         return str(a)
