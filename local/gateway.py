@@ -43,8 +43,8 @@ class Gateway:
     """Serves from its making until `close` (or as a context manager); `url` is where.
 
     `routes` are those of the function where none are given, `cors` is the CorsConfiguration of an AWS::ApiGatewayV2::Api.
-    `authorizer` gets the event and returns what belongs under requestContext.authorizer, or None for a 401. `port` 0 takes a
-    free one. Raises OSError if the port is taken.
+    `authorizer` gets the event and returns what belongs under requestContext.authorizer, or None for a 401. `before` may answer
+    a request in the function's place. `port` 0 takes a free one. Raises OSError if the port is taken.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Gateway:
         authorizer: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
         listener: Listener | None = None,
         streaming: Streaming | None = None,
+        before: Callable[[HttpRequest], HttpResponse | None] = lambda request: None,
     ) -> None:
         self._invoke = invoke
         self._routes = compile_routes(_routes_of_the_function() if routes is None else routes)
@@ -66,6 +67,7 @@ class Gateway:
         self._authorizer = authorizer
         self._listener = listener
         self._streaming = streaming
+        self._before = before
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.gateway = self
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -89,6 +91,9 @@ class Gateway:
         started = time.monotonic()
         path = urlsplit(request.target).path
         origin = _header(request, "origin")
+        first = self._before(request)
+        if first is not None:
+            return first
         if self._cors is not None and request.method == "OPTIONS" and _header(request, "access-control-request-method"):
             response = HttpResponse(204, (*_origin_headers(self._cors, origin), *_preflight_headers(self._cors)), b"")
         else:

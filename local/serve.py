@@ -1,17 +1,20 @@
 """The function behind HTTP, as behind an HTTP API, until interrupted."""
 
-import errno
+import os
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from local.foreground import opened, until_interrupted
 from local.function import importable
 from local.gateway import Gateway, Streaming
-from local.problem import ProblemError
 from local.screen import Screen
 from local.stack import Stack
+
+if TYPE_CHECKING:
+    from local.page.site import Site
 
 CALLER_HEADER = "x-caller"
 """Who calls, as a Lambda authorizer in front of the function would tell it."""
@@ -40,8 +43,8 @@ def serve(
         screen.line(f"{method} {path}  {status}  {seconds * 1000:.0f} ms", "green" if status < 400 else "red")
 
     cors = {"AllowOrigins": origins, "AllowMethods": ["*"], "AllowHeaders": ["*"]} if origins else None
-    try:
-        gateway = Gateway(
+    gateway = opened(
+        lambda: Gateway(
             invoke,
             routes=routes,
             port=port,
@@ -49,22 +52,25 @@ def serve(
             authorizer=_Callers(screen, caller_of).authorize,
             listener=listen,
             streaming=streaming_of(stack),
-        )
-    except OSError as error:
-        reason = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror
-        raise ProblemError(f"Port {port} can't be served: {reason}. --port takes another one.") from error
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+            before=site_of(stack, origins).answer,
+        ),
+        port,
+    )
     with gateway:
         screen.line(f"Serving on {gateway.url}; Ctrl-C ends it. A change in lambda/ counts from the next request.")
+        screen.line(f"The page is at {gateway.url}/: chat, sessions, approvals.")
         screen.line("Who calls is taken from the header X-Caller; without it the caller is anonymous.")
         screen.line(_examples(gateway.url))
-        try:
-            wait(gateway.url) if wait else signal.pause()
-        except KeyboardInterrupt:
-            screen.line()
-        finally:
-            signal.signal(signal.SIGTERM, before)
+        until_interrupted(screen, (lambda: wait(gateway.url)) if wait else signal.pause)
     return 0
+
+
+def site_of(stack: Stack, origins: Sequence[str]) -> "Site":
+    """The page of this function."""
+    with importable():
+        from local.page.backends import Served
+        from local.page.site import Site
+    return Site(Served(stack, os.environ, stack.config), origins=origins)
 
 
 class _Callers:

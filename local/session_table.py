@@ -71,7 +71,7 @@ class SessionTable:
 
     def rows(self) -> list[Row]:
         """All stored turns, oldest first."""
-        return sorted((row_of(item) for item in self._items()), key=lambda row: (row.created_at, row.turn))
+        return sorted((row_of(item) for item in self.everything()), key=lambda row: (row.created_at, row.turn))
 
     def items(self, session_id: str) -> list[Item]:
         """The items of a session, oldest turn first."""
@@ -86,7 +86,7 @@ class SessionTable:
 
     def save(self, path: Path) -> None:
         """Write all items to a file, whole or not at all; only its owner can read it."""
-        text = json.dumps({"sessions": self._items()}, ensure_ascii=False, indent=1)
+        text = json.dumps({"sessions": self.everything()}, ensure_ascii=False, indent=1)
         try:
             descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -103,7 +103,8 @@ class SessionTable:
             except (ClientError, ParamValidationError) as error:
                 raise _not_kept_here(path) from error
 
-    def _items(self) -> list[Item]:
+    def everything(self) -> list[Item]:
+        """The items of all sessions, in no order."""
         pages = self._client.get_paginator("scan").paginate(TableName=self._name)
         return [item for page in pages for item in page["Items"]]
 

@@ -3,7 +3,7 @@
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +15,11 @@ import botocore.session
 from moto import mock_aws
 from moto.core.config import DefaultConfig
 
+from infra.config import Config
 from local.aws_server import AWSServer
 from local.bedrock.reply import Model
 from local.bedrock.script import ScriptError, load_script
-from local.bedrock.server import BedrockServer
+from local.bedrock.server import BedrockServer, RecordedRequest
 from local.function import LAMBDA, LocalFunction
 from local.locking import held
 from local.offline.model import BANNER, answer
@@ -63,6 +64,8 @@ class Stack:
     banner: str
     keep: Path | None
     one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
+    requests: Sequence[RecordedRequest] = ()  # that the stand-in for Bedrock was sent, oldest first
+    config: Config = field(default_factory=Config)
 
     def invoke(self, event: Any, on_chunk: Callable[[bytes], object] = lambda chunk: None) -> tuple[Any, bool]:
         """The function's outcome, and the chunks of an answer that streams.
@@ -97,7 +100,7 @@ def local_stack(
     with ExitStack() as closing:
         if choices.keep and not choices.read_only:
             closing.enter_context(held(choices.keep))
-        environment, banner = _environment(choices, start, closing, model_server)
+        environment, banner, server = _environment(choices, start, closing, model_server)
         runtime = RuntimeApi("arn:aws:lambda:us-east-1:123456789012:function:agent-local")
         closing.callback(runtime.close)
         tables = closing.enter_context(AWSServer())
@@ -123,13 +126,21 @@ def local_stack(
             runtime=runtime,
         )
         keep = None if choices.read_only else choices.keep
-        yield Stack(closing.enter_context(function), sessions, banner, keep, tables.one_at_a_time)
+        yield Stack(
+            closing.enter_context(function),
+            sessions,
+            banner,
+            keep,
+            tables.one_at_a_time,
+            server.requests if server else (),
+            start.config,
+        )
 
 
 def _environment(
     choices: Choices, start: Start, closing: ExitStack, model_server: BedrockServer | None
-) -> tuple[dict[str, str], str]:
-    """The function's environment but for what was given, and what answers; a stand-in for it lasts until `closing`."""
+) -> tuple[dict[str, str], str, BedrockServer | None]:
+    """The function's environment but for what was given, what answers, and a stand-in for it, which lasts until `closing`."""
     provider = "bedrock" if choices.aws else "openai" if choices.model_url is not None else None
     environment = start.environment(provider, os.environ) | {"POWERTOOLS_METRICS_DISABLED": "true"}
     # The log stays on this machine, and the commands show what goes into the tools.
@@ -139,6 +150,7 @@ def _environment(
     # The model of cdk.json, where it is one that can be asked here.
     deployed = start.config.model_id if start.config.model_provider == provider else None
     model_id = start.given.get("MODEL_ID") or choices.model_id or deployed
+    server = None
     if choices.aws:
         banner = _use_bedrock(environment, model_id)
     elif choices.model_url is not None:
@@ -147,7 +159,7 @@ def _environment(
         model, banner = _model(choices.script)
         server = model_server or closing.enter_context(BedrockServer(model))
         _use_stand_in(environment, server.url, choices.model_id or "local.offline-v1")
-    return environment, banner
+    return environment, banner, server
 
 
 def _model(script: Path | None) -> tuple[Model, str]:

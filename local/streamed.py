@@ -9,6 +9,7 @@ from typing import Any
 from local.payload import HttpResponse, build_response, message
 from local.runtime_api import PRELUDE_END
 
+Headers = tuple[tuple[str, str], ...]
 Invoke = Callable[[dict[str, Any], Callable[[bytes], object]], tuple[Any, bool]]
 _MOST_WAITING = 16  # chunks: a client that doesn't read holds up the function's writer, as Lambda would
 _POLL_SECONDS = 0.2  # how soon it is noticed that a client has left
@@ -38,6 +39,25 @@ class StreamedAnswer:
         prelude = json.loads(told)
         headers = tuple((name, str(value)) for name, value in prelude.get("headers", {}).items())
         return HttpResponse(prelude["statusCode"], headers, body, self._rest())
+
+    def events(self, seconds: float, headers: Headers) -> HttpResponse:
+        """The response to a direct event that asks for a stream; an answer that wasn't streamed is whole, as JSON.
+
+        Raises TimeoutError where neither begins in these seconds.
+        """
+        try:
+            came = self._came.get(timeout=seconds)
+        except queue.Empty as error:
+            raise TimeoutError from error
+        if not isinstance(came, tuple):
+            return HttpResponse(200, (*headers, ("content-type", "text/event-stream")), came, self._rest())
+        result, succeeded = came
+        if not succeeded:
+            error_type, told = (result.get(name, "") for name in ("errorType", "errorMessage"))
+            result = {"error": {"code": error_type, "message": told}}
+        status = 502 if not succeeded else 400 if "error" in result else 200
+        content = json.dumps(result, ensure_ascii=False).encode()
+        return HttpResponse(status, (*headers, ("content-type", "application/json")), content)
 
     def leave(self) -> None:
         """Nobody reads any more; the function runs on all the same."""

@@ -1,0 +1,1 @@
+"""The page: what the agent did and what waits for a yes, in a browser on this machine."""
