@@ -29,6 +29,7 @@ ENVIRONMENTS: dict[str, dict[str, str]] = {
     "approves for anonymous": {"APPROVERS": "anonymous"},
     "falls back": {"FALLBACK_MODEL_IDS": SECOND},
     "falls back later": {"FALLBACK_MODEL_IDS": SECOND},
+    "has another model": {"MODEL_ID": SECOND},
 }
 
 

@@ -182,6 +182,27 @@ def test_a_turn_that_waits_stays_with_the_model_that_answered(shop: Shop) -> Non
     assert asked[before:] == [SECOND]
 
 
+def test_reasoning_goes_to_the_model_that_wrote_it_alone(shop: Shop) -> None:
+    second = {**CALL, "tool_use": {**CALL["tool_use"], "id": "t2"}, "reasoning": "hm again"}
+    shop.whole.play({**CALL, "reasoning": "hm"}, second, {"text": "Done."})
+    asked, _ = shop.call({"question": "refund it", "session_id": shop.session}, "asks")
+    for process, knows in (("has another model", ""), ("has another model", "hm again")):
+        yes = {each["approval_id"]: True for each in asked["approvals"]}
+        asked, error = shop.call({"session_id": shop.session, "approvals": yes}, process)
+        assert error is None
+        request = shop.whole.requests[-1]
+        assert request.model_id == SECOND
+        thoughts = [
+            b["reasoningContent"] for m in request.body["messages"] for b in m["content"] if "reasoningContent" in b
+        ]
+        assert [each["reasoningText"]["text"] for each in thoughts] == ([knows] if knows else [])
+    assert (asked["answer"], shop.ran) == ("Done.", ["7", "7"])
+    stored = shop.whole.items(shop.session)[0]["messages"]["S"]
+    shop.whole.play({"text": "Sure."})
+    assert shop.call({"question": "and?", "session_id": shop.session})[0]["answer"] == "Sure."
+    assert "Another model goes on" not in stored
+
+
 def test_the_function_publishes_to_the_topic_of_its_settings(processes: Processes) -> None:
     session: Any = botocore.session.get_session()
     sns, sqs = (session.create_client(service, region_name="us-east-1") for service in ("sns", "sqs"))

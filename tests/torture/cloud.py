@@ -81,12 +81,12 @@ class Cloud:
         self._thread.join()
         self._bedrock.close()
 
-    def items(self, tag: str) -> list[dict[str, Any]]:
-        """The items of an anonymous caller's session, oldest first."""
+    def items(self, tag: str, caller: str = "anonymous") -> list[dict[str, Any]]:
+        """The items of a caller's session, oldest first."""
         found = self.dynamodb.query(
             TableName=self.table,
             KeyConditionExpression="session_id = :key",
-            ExpressionAttributeValues={":key": {"S": f"anonymous#{tag}"}},
+            ExpressionAttributeValues={":key": {"S": f"{caller}#{tag}"}},
             ConsistentRead=True,
         )
         return list(found["Items"])

@@ -79,15 +79,15 @@ def _turn(
     ground: Ground, plan: Plan, task: str, *, at_once: bool = False, forgetful: bool = False, crashed: bool = False
 ) -> Answer:
     """A turn under a plan, in a session with some turns, and what must hold afterwards whatever came of it."""
-    session, where = ground.session(), str(plan)
+    session, where, worker = ground.session(), str(plan), "forgetful" if forgetful else ""
     for _ in range(4 if forgetful else 1):
-        session.ask(session.question("chat"), forgetful=forgetful)
+        session.ask(session.question("chat"), worker=worker)
     if crashed:
-        session.ask(session.question("die"), forgetful=forgetful)
+        session.ask(session.question("die"), worker=worker)
     session.traffic.calls.clear()
     began, question = time.monotonic(), session.question(task)
     ahead = 60 if crashed else 0  # beyond the lease of the crashed turn
-    answer = session.ask(question, plan, seconds=_SECONDS, forgetful=forgetful, ahead=ahead)
+    answer = session.ask(question, plan, seconds=_SECONDS, worker=worker, ahead=ahead)
     seconds = time.monotonic() - began
     if answer is None:
         ground.tally.expect(False, f"{where} {session.tag}", "the process died")

@@ -3,13 +3,14 @@
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent.edge.callers import caller_of
 from tests.agent.edge.gateway_events import http_api
 from tests.torture.cloud import Cloud, Traffic
 from tests.torture.faults import Plan
@@ -18,6 +19,17 @@ from tests.torture.processes import FUNCTION, Answer, Run, Worker
 CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 PAIRS = 30
 FEW_PAIRS = 3  # so that turns are trimmed
+SECOND = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
+DAILY_TOKENS = 3_000
+BOSS = {"authorizer": {"jwt": {"claims": {"iss": "https://issuer.example", "sub": "boss"}}}}
+_WORKERS: dict[str, dict[str, str]] = {
+    "usual": {},
+    "forgetful": {"HISTORY_PAIRS": str(FEW_PAIRS)},
+    "without memory": {"HISTORY_PAIRS": "0"},
+    "guarded": {"APPROVERS": caller_of(BOSS, "session")},
+    "falling back": {"FALLBACK_MODEL_IDS": SECOND},
+    "metered": {"CALLER_DAILY_TOKENS": str(DAILY_TOKENS)},
+}
 _serial = itertools.count(1)
 
 
@@ -43,17 +55,17 @@ class Tally:
 
 @dataclass
 class Ground:
-    """Where sessions are tried. `worker` keeps many turns, `forgetful` so few that it trims; `letters` is their file."""
+    """Where sessions are tried. `worker` keeps many turns, `others` have further settings; `letters` is their file."""
 
     cloud: Cloud
     worker: Worker
-    forgetful: Worker
+    others: Mapping[str, Worker]
     letters: Path
     tally: Tally = field(default_factory=Tally)
 
-    def session(self) -> "Session":
-        """A session that no other has touched."""
-        return Session(self, f"torture-{next(_serial)}")
+    def session(self, who: Mapping[str, Any] | None = None) -> "Session":
+        """A session that no other has touched, of a caller of whom the gateway says this."""
+        return Session(self, f"torture-{next(_serial)}", who or {})
 
 
 @dataclass
@@ -62,8 +74,10 @@ class Session:
 
     ground: Ground
     tag: str
+    who: Mapping[str, Any] = field(default_factory=dict)
     got: list[Answer] = field(default_factory=list)  # what callers got
     requests: dict[str, str] = field(default_factory=dict)  # request id -> question
+    agreed: set[str] = field(default_factory=set)  # the letters to which somebody who may has said yes
     _number: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
     @property
@@ -80,15 +94,27 @@ class Session:
         request_id = request_id or f"r-{question.replace(' ', '-')}"
         self.requests[request_id] = question
         body = {"question": question, "session_id": self.tag, "request_id": request_id}
-        return http_api(body=body), f"invocation-{next(_serial)}"
+        return http_api(body=body, **self.who), f"invocation-{next(_serial)}"
+
+    def said(self, verdicts: Mapping[str, bool], who: Mapping[str, Any] | None = None, **more: str) -> tuple[Any, str]:
+        """An HTTP event that says these of what waits, and its invocation id; by whose session it is, or by another."""
+        path = f"/sessions/{self.tag}/approvals"
+        body = {"approvals": dict(verdicts), **more}
+        return http_api("POST", path, body, **(self.who if who is None else who)), f"invocation-{next(_serial)}"
+
+    @property
+    def caller(self) -> str:
+        """Its caller's hash, as the table has it."""
+        context = http_api(**self.who)["requestContext"]
+        return caller_of(context, "session")
 
     def begin(
-        self, events: Sequence[tuple[Any, str]], plan: Plan | None = None, *, forgetful: bool = False, **how: Any
+        self, events: Sequence[tuple[Any, str]], plan: Plan | None = None, *, worker: str = "", **how: Any
     ) -> Run:
-        """Starts a process for these events; `how` goes to the worker."""
+        """Starts a process for these events in a worker, one of the others where it is named; `how` goes to it."""
         self.traffic.plan, self.traffic.victim = plan, Future()
-        worker = self.ground.forgetful if forgetful else self.ground.worker
-        run = worker.start(events, **how)
+        chosen = self.ground.others[worker] if worker else self.ground.worker
+        run = chosen.start(events, **how)
         self.ground.tally.count("requests", len(events))
         self.traffic.victim.set_result(run.pid)
         return run
@@ -101,7 +127,11 @@ class Session:
 
     def ask(self, question: str, plan: Plan | None = None, request_id: str = "", **how: Any) -> Answer | None:
         """The answer to a question, or None where the process was killed."""
-        answers = self.end(self.begin([self.event(question, request_id)], plan, **how))
+        return self.send(self.event(question, request_id), plan, **how)
+
+    def send(self, event: tuple[Any, str], plan: Plan | None = None, **how: Any) -> Answer | None:
+        """The answer to an event, or None where the process was killed."""
+        answers = self.end(self.begin([event], plan, **how))
         if not answers:
             self.ground.tally.count("kills")
             self.traffic.delivered = []  # what reached a process that is no more is not lost by it
@@ -128,10 +158,10 @@ def ground_in(folder: Path, function: Path = FUNCTION) -> Iterator[Ground]:
             "TABLE_NAME": cloud.table,
             "TOOL_TIMEOUT_SECONDS": "1",
         }
-        workers = [
-            stack.enter_context(
-                Worker({**environment, "HISTORY_PAIRS": str(pairs)}, folder / f"log-{pairs}.txt", function)
+        workers = {
+            name: stack.enter_context(
+                Worker({**environment, "HISTORY_PAIRS": str(PAIRS), **more}, folder / f"log-{name}.txt", function)
             )
-            for pairs in (PAIRS, FEW_PAIRS)
-        ]
-        yield Ground(cloud, workers[0], workers[1], letters)
+            for name, more in _WORKERS.items()
+        }
+        yield Ground(cloud, workers.pop("usual"), workers, letters)

@@ -2,6 +2,7 @@
 
 A question is `<tag> <number> <task>`; the tag names its session. Tasks: `chat` answers at once, `slow` after a while, `letter`
 and `letters` post one or two letters first, `die` posts one with a tool that kills its process, `hang` uses one that hangs.
+`pay` and `pays` post one or two with leave, one after the other, `pair` two at once; these calls always have the same ids.
 """
 
 import itertools
@@ -11,7 +12,8 @@ from typing import Any
 
 from local.bedrock.reply import Reply, text_reply, tool_use_reply
 
-_ROUNDS = {"letter": 1, "letters": 2, "die": 1, "hang": 1}
+_ROUNDS = {"letter": 1, "letters": 2, "die": 1, "hang": 1, "pay": 1, "pays": 2, "pair": 1}
+WITH_LEAVE = ("pay", "pays", "pair")
 _TOOLS = {"letter": "post_letter", "letters": "post_letter", "die": "post_and_die"}
 _SLOW = 0.1  # seconds, in which other requests for the session come
 _HANGS = 300.0  # seconds, far beyond all that a test waits for
@@ -38,6 +40,9 @@ class Witness:
         name = f"tooluse_{next(self._ids)}"
         if task == "hang":
             return tool_use_reply((name, "hang", {"seconds": _HANGS}))
+        if task in WITH_LEAVE:
+            numbers = (1, 2) if task == "pair" else (made + 1,)
+            return tool_use_reply(*((f"t{n}", "post_with_leave", {"text": f"{question} {n}"}) for n in numbers))
         return tool_use_reply((name, _TOOLS[task], {"text": f"{question} {made + 1}"}))
 
 

@@ -1,4 +1,4 @@
-"""Tools for the tests of bad luck: one that changes something outside, one that then kills its process, one that hangs."""
+"""Tools for the tests of bad luck: some that change something outside, one of which kills its process, and one that hangs."""
 
 import os
 import signal
@@ -27,6 +27,13 @@ def post_and_die(text: Annotated[str, "what it says"]) -> str:
     """Post a letter, and end the process before anyone learns of it."""
     _post(text)
     os.kill(os.getpid(), signal.SIGKILL)
+    return "posted"
+
+
+@tool(needs_approval=True)
+def post_with_leave(text: Annotated[str, "what it says"]) -> str:
+    """Post a letter that somebody has to agree to."""
+    _post(text)
     return "posted"
 
 
