@@ -18,6 +18,8 @@ from agent.ports import Model, ModelReply, ModelRequest, TextListener
 
 _HEADER = b'{"format": "json", "version": 1}\n'
 _LONGEST_NAME = 200
+# what can be searched for, under names without dots: of the turn all, of its parts the latter; X-Ray takes 50 a trace
+_SEARCHED = ("session_id", "turn", "request_id", "error.type", "gen_ai.request.model", "gen_ai.tool.name")
 
 
 class Traces:
@@ -76,8 +78,9 @@ class Traces:
         document |= {"trace_id": self._header.get("Root", ""), "name": name[:_LONGEST_NAME]}
         document |= {"start_time": began, "end_time": ended, "metadata": {"gen_ai": dict(fields)}}
         document |= {problem: True} if problem else {}
-        # what can be searched for: names without dots, values without lists
-        document["annotations"] = {n.replace(".", "_"): v for n, v in fields.items() if not isinstance(v, list)}
+        document["annotations"] = {
+            n.replace(".", "_"): fields[n] for n in _SEARCHED if n in fields and (own or "." in n)
+        }
         try:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
                 sending.sendto(_HEADER + msgspec.json.encode(document), (host, int(port)))
