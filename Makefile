@@ -2,7 +2,7 @@
 # Stamps carry the checksum of the locks, so that setting up is a look at two files when nothing changed.
 
 PY := .venv/bin/python
-SOURCES := $(wildcard lambda local infra tests bench pictures app.py)
+SOURCES := $(wildcard lambda local infra tests bench pictures app.py docs/examples)
 
 # An interpreter that was removed or upgraded away leaves a .venv that can't run: its stamps are void.
 $(shell test -x $(PY) || rm -f .venv/*.stamp)

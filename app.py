@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def extend(stack: "AgentStack") -> None:
-    """Yours: what the stack lacks, on its own parts (function, role, api, table, alarms). See docs/examples/."""
+    """Yours: what the stack lacks, on its own parts (function, role, api, table, alarms). See docs/examples/app/."""
 
 
 synthesise(extend)

@@ -12,7 +12,7 @@ from infra.bundling import ROOT
 from infra.stack import AgentStack
 from tests.infra.synthesis import Synthesis, synthesis
 
-EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
+EXAMPLES = sorted((ROOT / "docs" / "examples" / "app").glob("*.py"))
 
 
 def extend_of(path: Path) -> Callable[[AgentStack], None]:

@@ -16,6 +16,8 @@ CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234
 
 def extend(stack: AgentStack) -> None:
     """Maps the name to the API and closes the API's own address."""
+    # With `api` rest, `aws_apigateway.DomainName` does the same.
+    assert isinstance(stack.api, apigateway.HttpApi)
     certificate = certificates.Certificate.from_certificate_arn(stack, "Certificate", CERTIFICATE)
     domain = apigateway.DomainName(stack, "Domain", domain_name=NAME, certificate=certificate)
     stage = next(child for child in stack.node.find_all() if isinstance(child, apigateway.HttpStage))
