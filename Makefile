@@ -18,10 +18,16 @@ LOCAL := $(if $(wildcard $(DEV)),$(DEV),$(LOCAL))
 FOREIGN := .venv-foreign/foreign-$(shell cksum < requirements/foreign.lock | cut -d ' ' -f 1).stamp
 
 export PYTHON
-.PHONY: help setup demo test test-foreign chat serve lint bench synth diff deploy deploy-local destroy torture audit lock
+.PHONY: help new update setup demo test test-foreign chat serve lint bench synth diff deploy deploy-local destroy torture audit lock
 
 help:  ## this list
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+new: $(LOCAL)  ## make this clone your own: the sample agent goes, a small one of yours comes
+	@$(PY) -m local.new
+
+update: $(LOCAL)  ## merge a version of the engine into your clone (VERSION=v2, FROM=remote or address)
+	@$(PY) -m local.update $(VERSION) $(if $(FROM),--source $(FROM))
 
 .venv/local-%.stamp:
 	@sh requirements/install.sh local $@

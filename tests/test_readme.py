@@ -23,10 +23,9 @@ from agent.tooling.toolbox import Toolbox, ToolLimits
 from agent.turn import end_notes
 from tests.agent.tooling.specs import judge_spec
 from tests.agent.turn.turns import run_tools
+from tests.documents import README, ROOT, missing
 from tests.fakes import use
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DOCUMENTS = pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
 REQUIRED = {"MODEL_ID": "model", "TABLE_NAME": "table"}
@@ -150,7 +149,7 @@ def test_every_file_that_is_named_exists(text: str) -> None:
     paths = {span for span in spans if "/" in span or span.endswith((".py", ".md", ".json", ".in", ".lock"))}
     paths |= set(re.findall(r"\b(?:events|tests)/[\w./-]+", text))
     assert paths
-    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+    assert missing(paths) == []
 
 
 @DOCUMENTS

@@ -13,11 +13,10 @@ from agent.adapters.bedrock import model as bedrock
 from agent.edge.responses import STATUS
 from agent.settings import Settings
 from infra.config import Config, print_table
-from infra.context import CDK_JSON
 from infra.function import ALIAS, FAILURES_KEPT_DAYS
 from infra.regions import TEST_EVENT_REGISTRY as REGISTRY
+from tests.documents import README
 
-README = (CDK_JSON.parent / "README.md").read_text(encoding="utf-8")
 DEPLOY = README.partition("\n## Deploy\n")[2].partition("\n## ")[0]
 CHOSEN = Config()
 

@@ -15,7 +15,7 @@ from agent.errors import (
     SessionBusyError,
     StorageUnavailableError,
 )
-from infra.context import CDK_JSON
+from tests.documents import README
 from tests.infra import journal
 from tests.infra.alarms import alarms, metrics_of, names_of, rings
 from tests.infra.synthesis import ENDPOINT, EVERYTHING, TOKENS, UNWATCHED, Synthesis, dashboard
@@ -61,7 +61,7 @@ def test_watching_costs_what_the_readme_says(stack: Synthesis) -> None:
     number = sum(len(metrics_of(alarm)) for alarm in alarms(stack))
     own = len(journal.metrics_of(journal.lines(stack.environment(), journal.everything("model"))))
     told = f"{own} metrics at 0.30, alarms on {number} metrics at 0.10, a dashboard at 3.00"
-    assert told in " ".join((CDK_JSON.parent / "README.md").read_text().split())
+    assert told in " ".join(README.split())
 
 
 def test_the_limit_of_tokens_a_day_is_the_chosen_one_or_none(synthesise: Synthesise, stack: Synthesis) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from local.__main__ import main
+from tests.agent.edge.gateway_events import http_api
 
 pytestmark = pytest.mark.slow
 
@@ -110,8 +111,10 @@ def test_a_bad_setting_fails_and_is_told(capsys: pytest.CaptureFixture[str]) -> 
     assert "HISTORY_PAIRS is 'many'" in err
 
 
-def test_an_http_event_runs_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["event", str(ROOT / "events" / "23-http-health.json")]) == 0
+def test_an_http_event_runs_as_it_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "health.json"
+    file.write_text(json.dumps(http_api("GET", "/health")))
+    assert main(["event", str(file)]) == 0
     assert json.loads(capsys.readouterr().out)["statusCode"] == 200
 
 

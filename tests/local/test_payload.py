@@ -10,7 +10,8 @@ import pytest
 from local.payload import HttpRequest, build_event, build_response
 from local.routes import compile_routes
 
-EVENTS = Path(__file__).parents[2] / "events"
+# As API Gateway sends it: "Working with AWS Lambda proxy integrations for HTTP APIs" in its Developer Guide.
+SAMPLE = Path(__file__).with_name("http_chat.json")
 [CHAT] = compile_routes(["POST /chat"])
 
 
@@ -48,7 +49,7 @@ def test_absent_parts_are_left_out() -> None:
 
 
 def test_the_sample_event_has_the_keys_of_the_gateways_own() -> None:
-    sample = json.loads((EVENTS / "20-http-chat.json").read_text(encoding="utf-8"))
+    sample = json.loads(SAMPLE.read_text(encoding="utf-8"))
     event = event_of(("Content-Type", "application/json"), body=b"{}")
     assert sample.keys() == event.keys()
     assert sample["requestContext"].keys() == event["requestContext"].keys()

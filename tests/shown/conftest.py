@@ -9,8 +9,7 @@ from tests.shown.transcripts import ROOT
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder, with links to docs/ and events/; the commands run in it."""
-    for name in ("docs", "events"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    """The folder, with a link to docs/; the commands run in it."""
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
     monkeypatch.chdir(tmp_path)
     return tmp_path
