@@ -9,7 +9,13 @@ from msgspec.structs import replace
 from agent.messages import Block, Message
 from agent.ports import ModelReply, ModelRequest
 
-_MARKS = {"anthropic.": "anthropic", "amazon.nova": "nova", "meta.": "meta", "mistral.": "mistral"}
+_MARKS = {
+    "anthropic.": "anthropic",
+    "amazon.nova": "nova",
+    "amazon/nova": "nova",
+    "meta.": "meta",
+    "mistral.": "mistral",
+}
 _ROOT = ("type", "properties", "required")
 
 

@@ -18,6 +18,8 @@ _SAME_VALUE = (
     "else",
     "dependentSchemas",
 )  # what they hold is about it, too
+_MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+_VALUES = ("const", "enum", "default", "examples")
 # OpenAI takes none of these at the root, Anthropic none of the first three.
 _NOT_AT_ROOT = ("oneOf", "anyOf", "allOf", "enum", "not")
 _BOOLEANS: dict[Any, Schema] = {True: {}, False: {"not": {}}}
@@ -76,22 +78,30 @@ class _Telling(msgspec.Struct):
     room: int = _ROOM
     patterns: set[str] = msgspec.field(default_factory=set)
 
-    def told(self, part: Any, place: str, outer: tuple[str, ...], here: tuple[str, ...] = ()) -> Any:
-        """A part as it is told. `outer` are the references that led to it, `here` those of them that speak of the same value."""
+    def told(
+        self, part: Any, place: str, outer: tuple[str, ...], here: tuple[str, ...] = (), names: bool = False
+    ) -> Any:
+        """A part as it is told; `names`: it is no schema but holds one by each name.
+
+        `outer` are the references that led to it, `here` those of them that speak of the same value.
+        """
         self.room -= 1
         if self.room < 0:
             raise TypeError("its schema is too large with all references in their places")
         if isinstance(part, list):
             return [self.told(each, f"{place}[{number}]", outer, here) for number, each in enumerate(part)]
+        if names and isinstance(part, dict):  # not every reader knows that a schema may be true
+            schemas = {name: _BOOLEANS[each] if isinstance(each, bool) else each for name, each in part.items()}
+            return {name: self.told(each, f"{place}.{name}", outer, here) for name, each in schemas.items()}
         if not isinstance(part, dict):
             return part
-        same = here if place.endswith(".dependentSchemas") else ()
-        made = {k: self.told(v, f"{place}.{k}", outer, here if k in _SAME_VALUE else same) for k, v in part.items()}
-        kinds, names, pattern = made.get("type"), made.get("properties"), made.get("pattern")
+        made = {}
+        for key, value in part.items():
+            same, is_map = here if key in _SAME_VALUE else (), key in _MAPS
+            made[key] = value if key in _VALUES else self.told(value, f"{place}.{key}", outer, same, is_map)
+        kinds, pattern = made.get("type"), made.get("pattern")
         self.patterns |= {pattern} if isinstance(pattern, str) else set()
-        self.patterns |= set(made["patternProperties"]) if isinstance(made.get("patternProperties"), dict) else set()
-        if isinstance(names, dict):  # not every reader knows that a schema may be true
-            made["properties"] = {n: _BOOLEANS[v] if isinstance(v, bool) else v for n, v in names.items()}
+        self.patterns |= made.get("patternProperties", {}).keys()
         if made.get("enum") == []:
             raise TypeError(f"{place}.enum has no value to choose")
         if kinds == "array" or (isinstance(kinds, list) and "array" in kinds):

@@ -122,6 +122,22 @@ def test_a_name_that_looks_like_a_keyword_is_a_name() -> None:
     assert made(schema).bind(value, None)() == value  # type: ignore[arg-type]
 
 
+def test_a_value_that_looks_like_a_schema_is_a_value() -> None:
+    value = {"$ref": "#/nowhere", "enum": [], "type": "array", "pattern": "(?=x)", "properties": {"a": True}}
+    schema = of({"default": value, "examples": [value], "enum": [value], "const": value})
+    assert told(schema) == schema
+    assert made(schema).bind({"a": value}, None)() == {"a": value}  # type: ignore[arg-type]
+
+
+def test_a_property_called_properties_is_one() -> None:
+    schema = of(
+        {"type": "object", "properties": {"properties": {"$ref": "#/$defs/p"}, "default": {"$ref": "#/$defs/p"}}}
+    )
+    assert told({**schema, "$defs": {"p": {"type": "array"}}}) == of(
+        {"type": "object", "properties": {key: {"type": "array", "items": {}} for key in ("properties", "default")}}
+    )
+
+
 def test_a_form_that_holds_itself_is_told_once_and_named_where_it_comes_again() -> None:
     node = {
         "type": "object",
