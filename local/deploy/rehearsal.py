@@ -17,6 +17,7 @@ from local.deploy.invoke_api import InvokeApi
 from local.deploy.moto_cloud import MotoCloud
 from local.deploy.readback import Check, Template, deployed_routes, left_over, read_back
 from local.deploy.runtime import LambdaRuntime
+from local.deploy.streams import send_streams
 from local.deploy.traffic import Api, send_events, send_requests
 from local.offline.model import BANNER, answer
 from local.screen import Screen
@@ -72,6 +73,8 @@ class Rehearsal:
 
     def _call(self, cloud: MotoCloud, template: Template, outputs: Mapping[str, str]) -> None:
         """Starts what was deployed and calls it by events and by HTTP."""
+        if outputs["ApiUrl"].count("/") > 2:  # with a stage
+            raise RehearsalError("Only an HTTP API can be rehearsed: leave api=rest to AWS.")
         api_id = outputs["ApiUrl"].split("//")[1].partition(".")[0]
         gateway = cloud.client("apigatewayv2")
         [integration] = gateway.get_integrations(ApiId=api_id)["Items"]
@@ -84,12 +87,15 @@ class Rehearsal:
                     "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock.url,
                     **configuration["Environment"]["Variables"],
                 }
-                runtime = LambdaRuntime(
-                    TASK,
-                    configuration["Handler"],
-                    environment,
-                    timeout_seconds=configuration["Timeout"],
-                    name=outputs["FunctionName"],
+                runtime, streaming = (
+                    LambdaRuntime(
+                        TASK,
+                        configuration["Handler"],
+                        environment | more,
+                        timeout_seconds=configuration["Timeout"],
+                        name=outputs["FunctionName"],
+                    )
+                    for more in ({}, {"STREAMING": "true"})
                 )
             with runtime:
                 with self._step("send the events of events/"):
@@ -102,10 +108,13 @@ class Rehearsal:
                 )
                 with self._step("send HTTP requests through the deployed routes"):
                     self._note(send_requests(runtime.invoke, api))
+                with self._step("stream an answer out of the deployed zip, over HTTP"), streaming:
+                    self._note(send_streams(streaming, configuration["Timeout"]))
                 if self.hold:
                     self._held(cloud, api, runtime, outputs)
                 if not all(check.holds for check in self.checks):
-                    (WORK / "function.log").write_text("\n".join(runtime.logs), encoding="utf-8")
+                    told = "\n".join([*runtime.logs, *streaming.logs])
+                    (WORK / "function.log").write_text(told, encoding="utf-8")
                     self.screen.labelled("log", str(WORK / "function.log"))
             broken = [rule for request in bedrock.requests for rule in request.violations if rule.level == "error"]
             self._note([Check("requests that break a rule of Bedrock's", [], [rule.message for rule in broken])])
