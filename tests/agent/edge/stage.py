@@ -38,6 +38,12 @@ def echo(text: str = "echo") -> str:
     return text
 
 
+@tool(needs_approval=True)
+def refund(order: str) -> str:
+    """Give the money back."""
+    return f"refunded {order}"
+
+
 @dataclass
 class Sent:
     """What became of one event: what the handler returned or raised, and what the Runtime API got."""
@@ -141,7 +147,7 @@ def stage(
     sessions = Sessions(
         models=list(models) or [FakeModel(replies)],
         store=store,
-        toolbox=Toolbox([echo], ToolLimits()),
+        toolbox=Toolbox([echo, refund], ToolLimits()),
         journal=journal,
         logger=logging.getLogger("agent"),
         system="Be brief.",

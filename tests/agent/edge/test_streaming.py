@@ -220,3 +220,32 @@ def test_whatever_a_model_writes_is_one_line_of_data(text: str) -> None:
         sent = scene.send(function_url(body=QUESTION, headers=ACCEPTS))
     answer = sent.events[-1][1]["answer"]
     assert "".join(data["text"] for name, data in sent.events if name == "text") == answer
+
+
+@pytest.mark.parametrize("over_http", [True, False])
+def test_a_yes_streams_what_comes_of_it(over_http: bool) -> None:
+    with stage(asks("Let me.", use("t", "refund", {"order": "7"})), reply("It is refunded.")) as scene:
+        if over_http:
+            asked = scene.send(function_url(body=QUESTION, headers=ACCEPTS))
+        else:
+            asked = scene.send({**QUESTION, "stream": True})
+        assert asked.names == ["start", "text", "answer"]
+        [waits] = asked.events[-1][1]["approvals"]
+        yes = {"approvals": {waits["approval_id"]: True}}
+        make = function_url("POST", "/sessions/s/approvals", yes, headers=ACCEPTS)
+        event = make if over_http else {**yes, "session_id": "s", "stream": True}
+        sent, again = scene.send(event), scene.send(event)
+    assert sent.names == ["start", "tool_use", "tool_result", "text", "answer"]
+    assert sent.events[0] == asked.events[0]
+    assert sent.events[1] == ("tool_use", {"step": 1, "tool_use_id": "t", "name": "refund"})
+    assert sent.events[-1][1]["answer"] == "It is refunded."
+    assert [name for name, _ in again.events] == ["start", "answer"]
+    assert again.events[-1] == sent.events[-1]
+
+
+def test_a_yes_that_is_none_has_its_usual_status() -> None:
+    with stage() as scene:
+        event = function_url("POST", "/sessions/s/approvals", {"approvals": {"0" * 32: True}}, headers=ACCEPTS)
+        sent = scene.send(event)
+    assert sent.prelude["statusCode"] == 404
+    assert json.loads(sent.body)["error"]["code"] == "not_found"
