@@ -1,5 +1,6 @@
 """Puts the machine-local stack together: a model, a session table in memory, and the function between them."""
 
+import functools
 import logging
 import os
 import threading
@@ -108,7 +109,7 @@ def local_stack(
         closing.enter_context(process_environment({**environment, **start.given}))
         closing.enter_context(mock_aws(config=_moto_config(choices.aws)))
         region = environment["AWS_DEFAULT_REGION"]
-        client = boto3.client(
+        client = _session().client(
             "dynamodb",
             region_name=region,
             endpoint_url=f"https://dynamodb.{region}.amazonaws.com",
@@ -135,6 +136,12 @@ def local_stack(
             server.requests if server else (),
             start.config,
         )
+
+
+@functools.cache
+def _session() -> boto3.session.Session:
+    """One for all stacks of this process: to make one reads a megabyte of endpoints. All that differs is given to its clients."""
+    return boto3.session.Session()
 
 
 def _environment(
