@@ -7,6 +7,7 @@ SOURCES := $(wildcard lambda local infra tests bench pictures app.py docs/exampl
 # An interpreter that was removed or upgraded away leaves a .venv that can't run: its stamps are void.
 $(shell test -x $(PY) || rm -f .venv/*.stamp)
 $(shell test -x .venv-foreign/bin/python || rm -f .venv-foreign/*.stamp)
+$(shell test -x .venv-real/bin/python || rm -f .venv-real/*.stamp)
 # What tools of one's own need is installed as well.
 OWN := $(sort $(wildcard lambda/my_agent/tools/*.lock))
 DEV := .venv/dev-$(shell cat requirements/local.lock requirements/dev.lock $(OWN) | cksum | cut -d ' ' -f 1).stamp
@@ -16,9 +17,11 @@ LOCAL := $(if $(wildcard $(DEV)),$(DEV),$(LOCAL))
 
 # An environment apart, for packages that nothing but tests/foreign needs.
 FOREIGN := .venv-foreign/foreign-$(shell cksum < requirements/foreign.lock | cut -d ' ' -f 1).stamp
+# And one for the servers of tests/real.
+REAL := .venv-real/real-$(shell cksum < requirements/real.lock | cut -d ' ' -f 1).stamp
 
 export PYTHON
-.PHONY: help new update setup demo test test-foreign chat serve lint bench synth diff deploy deploy-local destroy torture audit lock
+.PHONY: help new update setup demo test test-foreign test-real chat serve lint bench synth diff deploy deploy-local destroy torture audit lock
 
 help:  ## this list
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +41,9 @@ update: $(LOCAL)  ## merge a version of the engine into your clone (VERSION=v2, 
 .venv-foreign/foreign-%.stamp:
 	@sh requirements/install.sh foreign $@
 
+.venv-real/real-%.stamp:
+	@sh requirements/install.sh real $@
+
 setup: $(DEV)  ## make .venv with everything, quick when nothing changed
 	@echo "Ready: .venv is set up"
 
@@ -56,6 +62,9 @@ test: $(DEV)  ## run all tests; FAST=1 leaves out the slow ones
 test-foreign: $(FOREIGN)  ## run the tests with the real LangChain and LlamaIndex, in .venv-foreign
 	@.venv-foreign/bin/python -m pytest -q -m foreign tests/foreign
 
+test-real: $(REAL)  ## run the tests against LiteLLM's proxy and llama.cpp with a small model, in .venv-real
+	@.venv-real/bin/python -m pytest -q -m real tests/real
+
 lint: $(DEV)  ## check format, rules and types
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
@@ -72,6 +81,8 @@ lock: $(DEV)  ## renew the locks from requirements/*.in and the tools' .in (UPGR
 	@constraint=; for name in runtime sdk local dev foreign; do \
 	  $(LOCK) $$constraint requirements/$$name.in --output-file requirements/$$name.lock || exit 1; \
 	  constraint="--constraint requirements/$$name.lock"; done
+	@$(LOCK) --constraint requirements/runtime.lock --no-emit-package llama-cpp-python \
+	  requirements/real.in --output-file requirements/real.lock
 	@constraints="--constraint requirements/dev.lock"; \
 	for name in $(basename $(sort $(wildcard lambda/agent/tools/*.in)) $(sort $(wildcard lambda/my_agent/tools/*.in))); do \
 	  $(LOCK) $$constraints $$name.in --output-file $$name.lock || exit 1; \

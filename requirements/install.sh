@@ -36,8 +36,9 @@ if ! new_enough "$python"; then
 fi
 
 # Python compiles what is imported when it is; compiling everything here takes longer than all the rest.
+# A lock names all that is needed, and what it leaves out is left out: --no-deps.
 install() {
-    "$python" -m pip install -qq --disable-pip-version-check --no-compile --require-hashes -r "$1" ||
+    "$python" -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes -r "$1" ||
         stop "The packages of $1 could not be installed: the lines above say why."
 }
 
@@ -46,7 +47,7 @@ echo "Installing requirements/$lock.lock into $venv (up to $count packages, hash
 install "requirements/$lock.lock"
 for own in lambda/my_agent/tools/*.lock; do
     # Without any, the pattern itself is what is found.
-    if [ -f "$own" ] && [ "$lock" != foreign ]; then
+    if [ -f "$own" ] && [ "$lock" != foreign ] && [ "$lock" != real ]; then
         echo "Installing $own"
         install "$own"
     fi

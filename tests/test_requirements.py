@@ -15,10 +15,11 @@ def test_each_lock_holds_the_one_before_in_the_same_versions() -> None:
     assert pins("runtime")
     assert pins("runtime") < pins("local") < pins("dev")
     assert pins("runtime") < pins("foreign")
+    assert pins("runtime") < pins("real")
 
 
 def test_every_pin_has_its_hashes() -> None:
-    for lock in ("runtime", "local", "dev", "foreign"):
+    for lock in ("runtime", "local", "dev", "foreign", "real"):
         text = (REQUIREMENTS / f"{lock}.lock").read_text(encoding="utf-8")
         entries = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
         assert len(entries) >= len(pins(lock))

@@ -164,3 +164,34 @@ def test_our_notes_are_the_callers_and_never_the_models_to_read(whole: Whole) ->
         cut["answer"],
         "Good night.",
     ]
+
+
+def test_what_a_server_sent_beside_a_call_goes_back_to_it_after_a_yes(whole: Whole) -> None:
+    ran: list[str] = []
+
+    @tool(needs_approval=True)
+    def pay() -> str:
+        """Pay."""
+        ran.append("paid")
+        return "paid"
+
+    name, beside = unique(), {"reasoning_content": "hm", "thinking_blocks": [{"type": "thinking", "signature": "c2ln"}]}
+    asked = call(LONG_ID, "pay") | {"extra_content": {"google": {"thought_signature": "AY89"}}}
+    with OpenAIServer(completion("", asked, reason="tool_calls", **beside), completion("Paid.")) as server:
+        waiting = answer_in_a_new_process(whole, server, pay, {"question": "pay", "session_id": name})
+        verdicts = {each["approval_id"]: True for each in waiting["approvals"]}
+        answer = answer_in_a_new_process(whole, server, pay, {"approvals": verdicts, "session_id": name})
+    assert (answer["answer"], ran) == ("Paid.", ["paid"])
+    *_, told, result = server.asked[1].body["messages"]
+    assert told["tool_calls"] == [asked]
+    assert beside.items() <= told.items()
+    assert result["tool_call_id"] == LONG_ID
+
+
+def answer_in_a_new_process(whole: Whole, server: OpenAIServer, offered: Any, event: dict[str, Any]) -> dict[str, Any]:
+    function = over(whole, server)
+    with offering(Whole(function, whole.server, whole.dynamodb), offered):
+        answer, failed = function.answer(event, None)
+    assert failed is None
+    assert isinstance(answer, dict)
+    return answer

@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -53,18 +53,21 @@ class MendingModel:
                     heard.void()
 
 
-def _short_ids(request: ModelRequest) -> ModelRequest:
+def _each(change: Callable[[Message], Message]) -> Callable[[ModelRequest], ModelRequest]:
+    return lambda request: replace(request, messages=[change(message) for message in request.messages])
+
+
+def _with_short_ids(message: Message) -> Message:
     """With each id of a tool use as nine letters and digits: the same for the same id, and another for any other."""
-
-    def short(block: Block) -> Block:
-        for kind in ("toolUse", "toolResult"):
-            name = str(block.get(kind, {}).get("toolUseId", "123456789"))
-            if not _STRICT_ID.fullmatch(name):
-                digest = base64.b32encode(hashlib.sha256(name.encode()).digest()).decode()
-                return {kind: {**block[kind], "toolUseId": digest[:9]}}
-        return block
-
-    return replace(request, messages=[{**m, "content": list(map(short, m["content"]))} for m in request.messages])
+    content: list[Block] = []
+    for block in message["content"]:
+        [(kind, value)] = block.items()
+        name = value["toolUseId"] if kind in ("toolUse", "toolResult") else ""
+        if name and not _STRICT_ID.fullmatch(name):
+            digest = base64.b32encode(hashlib.sha256(name.encode()).digest()).decode()
+            block = {kind: {**value, "toolUseId": digest[:9]}}
+        content.append(block)
+    return {**message, "content": content}
 
 
 def _one_by_one(request: ModelRequest) -> ModelRequest:
@@ -126,31 +129,24 @@ def _system_first(request: ModelRequest) -> ModelRequest:
     )
 
 
-def _calls_alone(request: ModelRequest) -> ModelRequest:
+def _with_calls_alone(message: Message) -> Message:
     """Without what was said beside tool uses."""
-    return replace(
-        request,
-        messages=[
-            {**m, "content": [b for b in m["content"] if "text" not in b]} if tool_uses(m) else m
-            for m in request.messages
-        ],
-    )
+    return {**message, "content": [b for b in message["content"] if not ("text" in b and tool_uses(message))]}
 
 
-def _without_extras(request: ModelRequest) -> ModelRequest:
+def _without_extras(message: Message) -> Message:
     """Without what its own server sent beside texts and calls."""
-    bare: Sequence[Message] = [{"role": m["role"], "content": m["content"]} for m in request.messages]
-    return replace(request, messages=bare if any("beside" in m for m in request.messages) else request.messages)
+    return {"role": message["role"], "content": message["content"]} if "beside" in message else message
 
 
 # In the order in which they are made: calls that are told in words need no ids.
 _CHANGES: dict[str, Callable[[ModelRequest], ModelRequest]] = {
     "tool_messages": _as_text,
     "unexplained_calls": lambda request: _as_text(request, explained=False),
-    "extras": _without_extras,
+    "extras": _each(_without_extras),
     "single_calls": _one_by_one,
-    "text_beside_calls": _calls_alone,
-    "ids": _short_ids,
+    "text_beside_calls": _each(_with_calls_alone),
+    "ids": _each(_with_short_ids),
     "system": _system_first,
     "stop": lambda request: replace(request, stop_sequences=()),
     "sampling": lambda request: replace(request, sampling=False),

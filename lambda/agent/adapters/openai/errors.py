@@ -49,9 +49,10 @@ def refusal(status: int, headers: Mapping[str, str], answer: object, secret: str
         error = {"message": _TAG.sub(" ", error).strip() if isinstance(error, str) else error}
     codes = tuple(dict.fromkeys(str(error[name]) for name in ("code", "type", "param") if error.get(name)))
     if status < 300:
-        code = error.get("code")
-        status = code if isinstance(code, int) and 300 <= code < 600 else 502
-        status = 429 if any("rate_limit" in code for code in codes) else status
+        told = (error.get(name) for name in ("code", "status_code", "status"))
+        status = next((code for code in told if isinstance(code, int) and 300 <= code < 600), 502)
+        kinds = {"rate_limit": 429, "invalid_request": 400, "tool_use_failed": 400}
+        status = next((each for kind, each in kinds.items() if any(kind in code for code in codes)), status)
     message = error.get("message") or error.get("Message") or _details(error.get("detail"))
     return RefusedError(status, str(message or "no reason was given"), codes, _wait(headers), secret)
 

@@ -11,8 +11,9 @@ from agent.errors import (
     ModelUnavailableError,
     PromptTooLongError,
 )
+from agent.messages import Usage
 from tests.agent.adapters.openai.openai_client import ask, model_of, request
-from tests.agent.adapters.openai.openai_server import Answer, OpenAIServer, as_json, completion, error
+from tests.agent.adapters.openai.openai_server import Answer, OpenAIServer, as_json, completion, error, stream
 
 TOO_LONG = [
     error(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
@@ -162,3 +163,42 @@ def test_details_hold_neither_the_key_nor_what_a_validator_echoes() -> None:
         assert "sk-secret" not in failed.value.detail + str(failed.value.__cause__)
         assert "SAID" not in failed.value.detail + str(failed.value.__cause__)
         assert len(failed.value.detail) < 500
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (Answer(b"Internal Server Error", 500, kind="text/plain"), "500 Internal Server Error"),
+        (Answer(b"<html><h1>Bad gateway</h1></html>", 502, kind="text/html"), "502 Bad gateway"),
+        (error(400, "x" * 2000 + " the reason", 400), " the reason"),
+        (as_json({"error": {"code": 401, "message": "no"}}, 401), "401 no"),
+    ],
+)
+def test_the_log_has_the_reason_wherever_it_stands_and_a_status_once(answer: Answer, told: str) -> None:
+    with OpenAIServer(*[answer] * 3) as server, pytest.raises(AgentError) as failed:
+        ask(server, waits=[])
+    assert told in failed.value.detail
+    assert not failed.value.detail.startswith(("400 400", "401 401"))
+
+
+def test_a_conflict_is_tried_again() -> None:
+    with OpenAIServer(error(409, "Conflict"), completion("hello")) as server:
+        assert ask(server, waits=[]).content == [{"text": "hello"}]
+
+
+@pytest.mark.parametrize(
+    "failure", [{"code": "tool_use_failed", "status_code": 400}, {"type": "invalid_request_error"}]
+)
+def test_a_refusal_within_a_stream_is_one_of_the_form(failure: dict[str, object]) -> None:
+    body = stream({"error": {"message": "Failed to call a function.", **failure}})
+    with OpenAIServer(body) as server, pytest.raises(ModelError) as failed:
+        ask(server)
+    assert failed.value.remedies == ("tell",)
+    assert len(server.asked) == 1
+
+
+def test_tokens_that_were_written_into_the_cache_are_counted_apart() -> None:
+    details = {"cached_tokens": 100, "cache_write_tokens": 50}
+    usage = {"prompt_tokens": 160, "completion_tokens": 7, "prompt_tokens_details": details}
+    with OpenAIServer(completion("a", usage=usage)) as server:
+        assert ask(server).usage == Usage(10, 7, 100, 50)
