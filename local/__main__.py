@@ -150,9 +150,9 @@ def _ask(arguments: argparse.Namespace) -> int:
         print(text, file=out)
 
     can_go_on = bool(arguments.url or arguments.keep)
-    # Remote functions are asked for the whole answer.
-    hearing = None if arguments.url or arguments.json else Hearing(details)
-    is_shown = hearing and sys.stdout.isatty() and sys.stderr.isatty()
+    # Remote functions are asked for the whole answer, and what nobody reads as it comes is told once.
+    hearing = None if arguments.url or arguments.json or not sys.stderr.isatty() else Hearing(details)
+    is_shown = hearing and sys.stdout.isatty()
     asked = Asked(
         as_json=arguments.json,
         details=details,
