@@ -23,7 +23,7 @@ from agent.deadline import Deadline
 from agent.edge.entrance import App, Entrance
 from agent.edge.function import Function, WayOf, attempt
 from agent.errors import MisconfiguredError
-from agent.ports import Announcer, Model
+from agent.ports import Announcer, Model, SecretStore
 from agent.sessions.inbox import Inbox
 from agent.sessions.sessions import Sessions
 from agent.sessions.tokens import DailyTokens
@@ -55,7 +55,7 @@ def build(
     store = SecretsManager(aws.client("secretsmanager"))
     vault = Vault(declared_secrets(settings.tools, own), environment, store, journal.warning)
     sessions = Sessions(
-        models=[TracedModel(model, traces) for model in _models(settings, aws, journal)],
+        models=[TracedModel(model, traces) for model in _models(settings, aws, journal, store)],
         store=DynamoDBStore(dynamodb, settings.table_name),
         toolbox=Toolbox(load_tools(settings.tools, own), tool_limits, vault.of),
         journal=journal,
@@ -95,7 +95,7 @@ def _system_prompt(own: Path, logger: Logger) -> str:
     return text
 
 
-def _models(settings: Settings, aws: AWS, journal: PowertoolsJournal) -> list[Model]:
+def _models(settings: Settings, aws: AWS, journal: PowertoolsJournal, store: SecretStore) -> list[Model]:
     """The models to ask, in order. Adapters that few use are imported where they are, since importing is most of a cold start."""
     inference = Inference(
         max_tokens=settings.max_tokens,
@@ -114,7 +114,7 @@ def _models(settings: Settings, aws: AWS, journal: PowertoolsJournal) -> list[Mo
         # on a laptop, where no secret is named, the key is in the environment
         key: Callable[[Deadline], str] = lambda _: aws.environment.get("OPENAI_API_KEY", "")  # noqa: E731
         if settings.openai_api_key_secret:
-            key = Secret(aws.client("secretsmanager"), settings.openai_api_key_secret)
+            key = Secret(store, settings.openai_api_key_secret)
         models = [OpenAIModel(aws.transport, settings.openai_base_url, each, key, inference) for each in ids]
     else:
         client = aws.client("bedrock-runtime")

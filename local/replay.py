@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
@@ -70,7 +70,12 @@ class Replayed:
 
 
 def replay(
-    recording: Recording, tools: Sequence[Tool[..., Any]], settings: Settings, *, run_side_effects: bool = False
+    recording: Recording,
+    tools: Sequence[Tool[..., Any]],
+    settings: Settings,
+    *,
+    run_side_effects: bool = False,
+    secrets_of: Callable[[str, Deadline], Mapping[str, str]] = lambda module, ends: {},
 ) -> Replayed:
     """Runs the turn again. Tools with side effects aren't run unless it is said so: their recorded results are used."""
     recorded = {step.tool_use_id: step for step in recording.steps}
@@ -82,7 +87,7 @@ def replay(
         max_uses_per_step=settings.max_tool_uses_per_step,
         max_parallel=settings.max_parallel_tools,
     )
-    turn = _turn(recording, Toolbox(offered, limits), settings)
+    turn = _turn(recording, Toolbox(offered, limits, secrets_of), settings)
     answer, stop_reason = _run(turn, recording)
     today = trajectory(turn.messages[len(recording.opening) :])
     steps = [

@@ -39,18 +39,25 @@ def replay_stored(
 ) -> int:
     """Run turns again and show what differs, or say it as JSON. Returns 1 where something differs, else 0."""
     with _recordings(source) as found:
+        from agent.adapters.secrets import SecretsManager
+        from agent.aws.client import AWS
         from agent.errors import MisconfiguredError
         from agent.settings import Settings
         from agent.tooling.offered import load_tools
+        from agent.tooling.tool_secrets import Vault, declared_secrets
         from local.replay import replay
         from local.replay_report import as_json, show
 
         try:
             settings = Settings.from_environment(os.environ)
             tools = load_tools(settings.tools, OWN)
+            store = SecretsManager(AWS(os.environ).client("secretsmanager"))
+            vault = Vault(declared_secrets(settings.tools, OWN), os.environ, store, lambda message, **fields: None)
         except MisconfiguredError as error:
             raise ProblemError(error.detail or error.message) from error
-        replayed = [replay(each, tools, settings, run_side_effects=run_side_effects) for each in found]
+        replayed = [
+            replay(each, tools, settings, run_side_effects=run_side_effects, secrets_of=vault.of) for each in found
+        ]
     if say_json:
         say_json(json.dumps([as_json(each) for each in replayed], ensure_ascii=False, indent=2))
     else:

@@ -168,7 +168,7 @@ class SessionStore(Protocol):
 
 
 class SecretStore(Protocol):
-    """Where secrets are kept."""
+    """Where secrets are kept. What was read counts for five minutes, by wall clock."""
 
     def read(self, name: str, deadline: Deadline) -> str:
         """The text of the secret of this name or ARN, as it stands. Raises an AgentError, whose detail says why it can't."""

@@ -229,3 +229,14 @@ def test_a_tool_knows_whose_session_it_is_again() -> None:
 
     assert not again(stored(*LOOKS), look).differs
     assert seen == [("caller", "s", "t1")]
+
+
+def test_a_tool_that_is_run_again_has_the_secrets_of_its_module() -> None:
+    @tool
+    def look(number: int, context: ToolContext) -> str:
+        return context.secrets["KEY"]
+
+    (recording,) = recordings([to_item(stored(*LOOKS))])
+    given = Settings.from_environment({"MODEL_ID": "m", "TABLE_NAME": "t"})
+    found = replay(recording, [look], given, secrets_of=lambda module, ends: {"KEY": f"open, in {module}"})
+    assert [step.today.result for step in found.steps if step.today] == [[{"text": f"open, in {look.module}"}]]

@@ -3,61 +3,60 @@
 import json
 import time
 from collections.abc import Callable
-from typing import Any
 
 from agent.aws.client import Client
 from agent.aws.errors import CallError, ServiceError
 from agent.deadline import Deadline
 from agent.errors import MisconfiguredError, ModelUnavailableError, StorageUnavailableError
+from agent.ports import SecretStore
 
 _KEPT = 5 * 60  # seconds, after which a key that was changed is the new one
 
 
 class SecretsManager:
-    """The SecretStore port."""
+    """The SecretStore port. What was read counts for five minutes, so that not every use waits for it and costs a call more."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, client: Client, now: Callable[[], float] = time.time) -> None:
+        self._client, self._now = client, now
+        self._known: dict[str, tuple[str, float]] = {}
 
     def read(self, name: str, deadline: Deadline) -> str:
-        """See SecretStore."""
+        """See SecretStore. Raises MisconfiguredError where it is no text or may not be read, else StorageUnavailableError."""
+        text, read_at = self._known.get(name, ("", 0.0))
+        # by wall clock, which also counts while Lambda freezes the process
+        if not 0 <= self._now() - read_at < _KEPT:
+            text = self._asked(name, deadline)
+            self._known[name] = (text, self._now())
+        return text
+
+    def _asked(self, name: str, deadline: Deadline) -> str:
         try:
-            answer = self._client.call("GetSecretValue", {"SecretId": name}, deadline)
+            text = self._client.call("GetSecretValue", {"SecretId": name}, deadline).get("SecretString")
         except CallError as error:
-            raise StorageUnavailableError(detail=f"the secret {name} can't be read: {error}") from error
-        text = answer.get("SecretString")
+            ours = isinstance(error, ServiceError) and error.is_misconfigured
+            failure = MisconfiguredError if ours else StorageUnavailableError
+            raise failure(detail=f"the secret {name} can't be read: {error}") from error
         if not isinstance(text, str):
             raise MisconfiguredError(detail=f"the secret {name} holds no text")
         return text
 
 
 class Secret:
-    """A secret by its name or ARN, kept for five minutes, so that not every model call waits for it and costs one more."""
+    """The key of a model's provider, by the name or ARN of its secret."""
 
-    def __init__(self, client: Any, name: str, clock: Callable[[], float] = time.time) -> None:
-        self._client, self._name, self._clock = client, name, clock
-        self._text, self._ends = "", 0.0
+    def __init__(self, store: SecretStore, name: str) -> None:
+        self._store, self._name = store, name
 
     def __call__(self, deadline: Deadline) -> str:
         """Its text; of a JSON object with one text, as the console makes it, that text.
 
         Raises MisconfiguredError where it is none or may not be read, ModelUnavailableError where the service fails.
         """
-        # by wall clock, which also counts while Lambda freezes the process
-        if self._clock() >= self._ends:
-            self._text, self._ends = self._read(deadline), self._clock() + _KEPT
-        return self._text
-
-    def _read(self, deadline: Deadline) -> str:
         try:
-            response = self._client.call("GetSecretValue", {"SecretId": self._name}, deadline)
-        except CallError as error:
-            detail = f"the secret {self._name} can't be read: {error}"
-            if isinstance(error, ServiceError) and error.is_misconfigured:
-                raise MisconfiguredError(detail=detail) from error
-            raise ModelUnavailableError(detail=detail) from error
-        text = response.get("SecretString")
-        if not isinstance(text, str) or not text.strip():
+            text = self._store.read(self._name, deadline)
+        except StorageUnavailableError as error:
+            raise ModelUnavailableError(detail=error.detail) from error
+        if not text.strip():
             raise MisconfiguredError(detail=f"The secret {self._name} must hold a text.")
         try:
             value = json.loads(text)

@@ -1,6 +1,5 @@
 """The secrets that tools may read: each those of its own module, by the names that the module's .toml gives them."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -10,8 +9,6 @@ from agent.deadline import Deadline
 from agent.errors import AgentError, MisconfiguredError, ToolError
 from agent.ports import SecretStore
 from agent.tooling.offered import offered
-
-_SECONDS = 300  # by wall clock, for which a secret counts: one that was rotated is in use by then
 
 
 class _Declared(msgspec.Struct, frozen=True):
@@ -39,7 +36,7 @@ def _of_toml(file: Path) -> dict[str, str]:
 
 
 class Vault:
-    """What was read of the store. `environment` comes first, for a laptop; `warn` is told why a secret can't be read."""
+    """Who may read what. `environment` comes before the store, for a laptop; `warn` is told why a secret can't be read."""
 
     def __init__(
         self,
@@ -47,10 +44,8 @@ class Vault:
         environment: Mapping[str, str],
         store: SecretStore,
         warn: Callable[..., None],
-        now: Callable[[], float] = time.time,
     ) -> None:
-        self._declared, self._environment, self._store, self._warn, self._now = declared, environment, store, warn, now
-        self._known: dict[str, tuple[str, float]] = {}
+        self._declared, self._environment, self._store, self._warn = declared, environment, store, warn
 
     def of(self, module: str, deadline: Deadline) -> Mapping[str, str]:
         """The secrets of a module, each read at its first use and before the deadline; ToolError where one can't be."""
@@ -59,15 +54,11 @@ class Vault:
     def _read(self, name: str, key: str, deadline: Deadline) -> str:
         if self._environment.get(name):
             return self._environment[name]
-        text, read_at = self._known.get(key, ("", 0.0))
-        if not 0 <= self._now() - read_at < _SECONDS:
-            try:
-                text = self._store.read(key, deadline)
-            except AgentError as error:
-                self._warn("a secret can't be read", secret=name, reason=error.detail or error.message)
-                raise ToolError("A secret that this tool needs can't be read.") from error
-            self._known[key] = (text, self._now())
-        return text
+        try:
+            return self._store.read(key, deadline)
+        except AgentError as error:
+            self._warn("a secret can't be read", secret=name, reason=error.detail or error.message)
+            raise ToolError("A secret that this tool needs can't be read.") from error
 
 
 class _Secrets(Mapping[str, str]):

@@ -14,7 +14,7 @@ from agent.adapters.secrets import Secret, SecretsManager
 from agent.aws.client import AWS
 from agent.aws.errors import ServiceError, TimedOutError
 from agent.deadline import Deadline
-from agent.errors import AgentError, MisconfiguredError, ModelUnavailableError, StorageUnavailableError
+from agent.errors import AgentError, MisconfiguredError, ModelUnavailableError
 from local.aws_server import AWSServer
 from tests.agent.aws.servers import answering, ok, serving
 from tests.agent.edge.whole_function import least_environment
@@ -33,7 +33,7 @@ def client() -> Iterator[Any]:
 
 
 def read_key(client: Any, name: str) -> str:
-    return Secret(client, name)(Deadline.after(5))
+    return Secret(SecretsManager(client), name)(Deadline.after(5))
 
 
 @pytest.fixture
@@ -59,17 +59,20 @@ def test_a_key_that_happens_to_be_json_stays_as_it_is(client: Any, name: str, te
 def test_a_secret_is_read_anew_after_five_minutes_and_not_before(client: Any, name: str) -> None:
     client.create_secret(Name=name, SecretString="old")
     clock = [1000.0]
-    secret = Secret(client.reader, name, lambda: clock[0])
+    secret = Secret(SecretsManager(client.reader, lambda: clock[0]), name)
     assert secret(Deadline.after(5)) == "old"
     client.put_secret_value(SecretId=name, SecretString="new")
     clock[0] += 299
     assert secret(Deadline.after(5)) == "old"
     clock[0] += 1
     assert secret(Deadline.after(5)) == "new"
+    client.put_secret_value(SecretId=name, SecretString="newer")
+    clock[0] -= 900  # the clock was set back: nothing tells how old the text is
+    assert secret(Deadline.after(5)) == "newer"
 
 
 def test_a_secret_that_could_not_be_read_is_asked_for_again(client: Any, name: str) -> None:
-    secret = Secret(client.reader, name)
+    secret = Secret(SecretsManager(client.reader), name)
     with pytest.raises(MisconfiguredError):
         secret(Deadline.after(5))
     client.create_secret(Name=name, SecretString="sk-key")
@@ -139,7 +142,7 @@ def test_a_tools_secret_is_its_text_as_it_stands() -> None:
 def test_a_tools_secret_that_is_refused_or_no_text_says_why() -> None:
     body = b'{"__type":"AccessDeniedException","Message":"you may not"}'
     refused = b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
-    with pytest.raises(StorageUnavailableError) as failed:
+    with pytest.raises(MisconfiguredError) as failed:
         read(refused)
     assert failed.value.detail.startswith(
         "the secret orders/key can't be read: AccessDeniedException (400): you may not"

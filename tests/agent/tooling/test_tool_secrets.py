@@ -47,18 +47,8 @@ class Told:
         self.lines.append((message, fields))
 
 
-class WallClock:
-    """A clock that is set."""
-
-    def __init__(self) -> None:
-        self.time = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.time
-
-
 def vault(store: FakeStore, environment: Mapping[str, str] | None = None, *, told: Told | None = None) -> Vault:
-    return Vault(DECLARED, environment or {}, store, told or Told(), WallClock())
+    return Vault(DECLARED, environment or {}, store, told or Told())
 
 
 def test_a_secret_is_its_text_as_it_stands_read_at_its_first_use_before_the_tools_deadline() -> None:
@@ -79,18 +69,6 @@ def test_a_module_has_its_own_secrets_alone() -> None:
         of("orders", ENDS)["MAIL_KEY"]
     assert len(of("agenda", ENDS)) == 0
     assert store.read_names == []
-
-
-def test_a_secret_counts_for_five_minutes_by_wall_clock_whoever_reads_it() -> None:
-    store, clock = FakeStore(), WallClock()
-    kept = Vault(DECLARED, {}, store, Told(), clock)
-    first = kept.of("orders", ENDS)["ORDERS_KEY"]
-    clock.time += 299.9
-    assert kept.of("orders", ENDS)["ORDERS_KEY"] == first
-    clock.time += 0.1
-    assert kept.of("orders", ENDS)["ORDERS_KEY"] == " text 2 of orders/key\n"
-    clock.time -= 10_000  # the clock was set back: nothing tells how old the text is
-    assert kept.of("orders", ENDS)["ORDERS_KEY"] == " text 3 of orders/key\n"
 
 
 @pytest.mark.parametrize(("value", "reads"), [("from a laptop", 0), ("", 1)])
@@ -119,16 +97,6 @@ def test_a_secret_that_can_not_be_read_fails_the_tool_use_and_the_log_says_why()
     assert "orders/key" not in raised.value.message
     reason = "the secret orders/key can't be read: AccessDenied"
     assert told.lines == [("a secret can't be read", {"secret": "ORDERS_KEY", "reason": reason})]
-
-
-def test_a_failure_is_not_kept() -> None:
-    store = FakeStore()
-    kept = vault(store)
-    store.failure = StorageUnavailableError()
-    with pytest.raises(ToolError):
-        kept.of("orders", ENDS)["ORDERS_KEY"]
-    store.failure = None
-    assert kept.of("orders", ENDS)["ORDERS_KEY"] == " text 2 of orders/key\n"
 
 
 @pytest.fixture
