@@ -1,7 +1,7 @@
 """Choices that are fine by themselves but not together, or not in the region: each is told, and all at once."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from infra.choices import ConfigError
@@ -112,10 +112,15 @@ def _of_the_provider(config: Config) -> Iterator[ConfigError]:
 
 def _of_the_environment(config: Config) -> Iterator[ConfigError]:
     variables = config.environment()
-    size = TABLE_NAME_BYTES + len(config.name) + sum(len((name + text).encode()) for name, text in variables.items())
-    if size > LARGEST_ENVIRONMENT:
+    told = too_large(variables, config.name)
+    if told:
         longest = max(variables, key=lambda name: len(variables[name])).lower()
-        allowed = (
-            f"shorter: the function's environment would have {size:,} bytes, and Lambda takes {LARGEST_ENVIRONMENT:,}"
-        )
-        yield ConfigError(longest, getattr(config, longest), allowed)
+        yield ConfigError(longest, getattr(config, longest), f"shorter: {told}")
+
+
+def too_large(variables: Mapping[str, str], stack: str) -> str:
+    """Why these variables, beside the table's name, can't be a function's environment; blank where they can."""
+    size = TABLE_NAME_BYTES + len(stack) + sum(len((name + text).encode()) for name, text in variables.items())
+    if size <= LARGEST_ENVIRONMENT:
+        return ""
+    return f"the function's environment would have {size:,} bytes, and Lambda takes {LARGEST_ENVIRONMENT:,}"

@@ -13,8 +13,8 @@ from infra.acknowledgements import GUARDRAIL, REGIONS, acknowledge_findings
 from infra.alarms import Alarms
 from infra.api import AgentApi
 from infra.bundling import OWN, function_bundle, function_code, offered_modules
-from infra.checks import in_region
-from infra.choices import ConfigErrors
+from infra.checks import in_region, too_large
+from infra.choices import ConfigError, ConfigErrors
 from infra.config import SETTINGS, Config
 from infra.dashboard import Dashboard
 from infra.declared import Declared, declared
@@ -172,10 +172,15 @@ def _bedrock_statements(config: Config, place: Place) -> list[Statement]:
 
 
 def _environment(config: Config, sessions: SessionTable, needs: Iterable[Declared]) -> dict[str, str]:
-    variables = {"TABLE_NAME": sessions.table.table_name}
+    variables: dict[str, str] = {}
     for need in needs:
         variables |= need.environment
-    return variables | config.environment()
+    variables |= config.environment()
+    if told := too_large(variables, config.name):
+        raise ConfigError(
+            "tools", ",".join(config.tools or ("*",)), f"with a shorter [environment] in their .toml: {told}"
+        )
+    return {"TABLE_NAME": sessions.table.table_name, **variables}
 
 
 def _plain(environment: Mapping[str, str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ Family = Literal["anthropic", "nova", "meta", "mistral", "other", "unknown"]
 # First match wins: (pattern of the model's name, most output tokens, context window in tokens). The output limits are
 # those that refused requests or model cards name; a model that isn't here has no known limit.
 _LIMITS: tuple[tuple[str, int | None, int], ...] = (
+    (r"claude-(opus|sonnet|haiku|fable)-5", 128_000, 1_000_000),
     (r"claude-(opus|sonnet)-4-[6-9]", None, 1_000_000),
     (r"claude-opus-4-5", 64_000, 200_000),
     (r"claude-opus-4", 32_000, 200_000),

@@ -149,3 +149,13 @@ def test_a_tool_gets_what_it_declares_only_where_it_is_offered(tmp_path: Path) -
     other = synthesis(tmp_path / "other", "us-east-1", {"tools": "other"}, own)
     assert not other.allowed("s3") + other.allowed("secretsmanager")
     assert "INVOICE_BUCKET" not in other.environment()
+
+
+def test_an_environment_that_a_tool_makes_too_large_is_told_before_anything_is_bundled(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "orders.py").write_text("")
+    (tmp_path / "tools" / "orders.toml").write_text(f'[environment]\nORDERS_RULES = "{"x" * 4000}"\n')
+    with pytest.raises(
+        ConfigError, match=r"^tools is '\*', but must be with a shorter \[environment\].* Lambda takes 4,096"
+    ):
+        synthesis(tmp_path / "out", "us-east-1", {}, tmp_path)

@@ -61,3 +61,16 @@ def test_a_promise_that_ended_is_told_for_the_default_model_alone() -> None:
     assert str(PROMISED_UNTIL) in promise_ended(f"us.{MODEL}", after)
     assert not promise_ended(f"us.{MODEL}", PROMISED_UNTIL)
     assert not promise_ended("amazon.nova-lite-v1:0", after)
+
+
+def test_the_synth_says_that_a_promise_ended_and_that_a_region_has_no_bedrock() -> None:
+    import aws_cdk as cdk
+
+    from infra.stack import AgentStack
+
+    app = cdk.App(context={"aws:cdk:bundling-stacks": []})
+    place = cdk.Environment(account="123456789012", region="ap-east-1")
+    stack = AgentStack(app, from_context({}, "ap-east-1"), env=place, today=PROMISED_UNTIL + timedelta(days=1))
+    told = " ".join(str(entry.data) for entry in stack.node.metadata)
+    assert f"promised {MODEL} until {PROMISED_UNTIL}" in told
+    assert "was not offered in ap-east-1" in told
