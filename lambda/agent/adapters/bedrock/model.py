@@ -134,6 +134,8 @@ class BedrockModel:
         alone = self._uses_stand_alone
         return [
             {"role": m["role"], "content": [b for b in m["content"] if not (alone and "text" in b and tool_uses(m))]}
+            if alone or len(m) > 2
+            else m
             for m in messages
         ]
 

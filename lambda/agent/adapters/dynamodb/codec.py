@@ -7,7 +7,10 @@ import base64
 import binascii
 import json
 import re
+from contextlib import suppress
 from typing import Any
+
+import msgspec
 
 from agent.messages import Message
 
@@ -65,6 +68,9 @@ def dump(value: Any, default: Any = None) -> str:
 
 def load(text: str, object_hook: Any = None) -> Any:
     """The value of a JSON text, or None where it is none."""
+    if text and not object_hook:
+        with suppress(ValueError, RecursionError):  # what only json takes
+            return msgspec.json.decode(text)
     try:
         return json.loads(text, object_hook=object_hook, parse_constant=lambda _: None) if text else None
     except (ValueError, RecursionError):

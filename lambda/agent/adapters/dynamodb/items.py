@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from agent.adapters.dynamodb.codec import dump, dump_messages, load, load_messages
-from agent.adapters.dynamodb.fitting import fitting, without_known
+from agent.adapters.dynamodb.fitting import LARGEST_ITEM, fitting, without_known
 from agent.messages import NO_ANSWER, visible_text
 from agent.ports import RUNNING, WAITING, Decision, StoredTurn
 from agent.turn.repair import repair
@@ -14,7 +14,17 @@ from agent.turn.repair import repair
 
 def to_item(turn: StoredTurn) -> dict[str, dict[str, str]]:
     """The item of a turn, in DynamoDB's own JSON."""
-    turn = fitting(turn)
+    texts = _texts(turn)
+    if sum(len(text.encode("utf-8", "replace")) for text in texts.values()) > LARGEST_ITEM:
+        texts = _texts(fitting(turn))
+    numbers = {"turn": turn.turn, "lease_until": turn.lease_until, "expires_at": turn.expires_at}
+    return {
+        **{name: {"S": text} for name, text in texts.items()},
+        **{name: {"N": str(n)} for name, n in numbers.items()},
+    }
+
+
+def _texts(turn: StoredTurn) -> dict[str, str]:
     texts = {
         "session_id": turn.key,
         "status": turn.status,
@@ -33,11 +43,7 @@ def to_item(turn: StoredTurn) -> dict[str, dict[str, str]]:
     if turn.random:
         decisions = {name: asdict(decision) for name, decision in turn.decisions.items()}
         texts["approvals"] = dump({"random": turn.random, "decisions": decisions})
-    numbers = {"turn": turn.turn, "lease_until": turn.lease_until, "expires_at": turn.expires_at}
-    return {
-        **{name: {"S": text} for name, text in texts.items()},
-        **{name: {"N": str(n)} for name, n in numbers.items()},
-    }
+    return texts
 
 
 _WRITTEN_ONCE = ("request_id", "question", "created_at", "lease_id")

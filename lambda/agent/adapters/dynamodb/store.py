@@ -21,7 +21,7 @@ _NO_TURN_OF_OURS = (
     10**15
 )  # a number that only a hand can have written; counting on from it would leave DynamoDB's range
 _FOR_THE_MODEL = "turn,#s,request_id,messages,lease_id,lease_until,expires_at,approvals,waiting"
-_HELD = "lease_id = :lease"
+_HELD = "lease_id=:l"
 
 
 class DynamoDBStore:
@@ -35,8 +35,8 @@ class DynamoDBStore:
         """The newest turns first, read consistently, page after page until enough completed ones are seen."""
         turns: list[StoredTurn] = []
         query: dict[str, Any] = {
-            "KeyConditionExpression": "session_id = :key",
-            "ExpressionAttributeValues": {":key": {"S": key}},
+            "KeyConditionExpression": "session_id=:k",
+            "ExpressionAttributeValues": {":k": {"S": key}},
             "ScanIndexForward": False,
             "ConsistentRead": True,
             "Limit": pairs + _SURPLUS,
@@ -79,7 +79,7 @@ class DynamoDBStore:
             "UpdateExpression": "SET " + ",".join(f"#{number}=:{number}" for number in range(len(changed))),
             "ConditionExpression": _HELD,
             "ExpressionAttributeNames": {f"#{number}": name for number, name in enumerate(changed)},
-            "ExpressionAttributeValues": {**values, ":lease": {"S": turn.lease_id}},
+            "ExpressionAttributeValues": {**values, ":l": {"S": turn.lease_id}},
         }
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -100,7 +100,7 @@ class DynamoDBStore:
         """Deletes on condition."""
         condition = {
             "ConditionExpression": f"{_HELD} OR attribute_not_exists(turn)",
-            "ExpressionAttributeValues": {":lease": {"S": turn.lease_id}},
+            "ExpressionAttributeValues": {":l": {"S": turn.lease_id}},
         }
         try:
             self._call("DeleteItem", {"Key": _key(turn.key, turn.turn), **condition}, deadline)
@@ -123,8 +123,8 @@ class DynamoDBStore:
     def forget(self, key: str, now: float, deadline: Deadline) -> None:
         """Reads and deletes until nothing is left; a turn that begins meanwhile is noticed by the next reading."""
         query: dict[str, Any] = {
-            "KeyConditionExpression": "session_id = :key",
-            "ExpressionAttributeValues": {":key": {"S": key}},
+            "KeyConditionExpression": "session_id=:k",
+            "ExpressionAttributeValues": {":k": {"S": key}},
             "ConsistentRead": True,
             "ProjectionExpression": "session_id,turn,#status,lease_id,lease_until,expires_at",
             "ExpressionAttributeNames": {"#status": "status"},
@@ -140,7 +140,7 @@ class DynamoDBStore:
         """Deletes an item by its key as it stands, unless another request has reserved it since."""
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(lease_id)"}
         if "lease_id" in item:
-            values = {":lease": item["lease_id"]}
+            values = {":l": item["lease_id"]}
             condition = {"ConditionExpression": _HELD, "ExpressionAttributeValues": values}
         self._delete({"Key": {name: item[name] for name in ("session_id", "turn")}, **condition}, deadline)
 
@@ -206,7 +206,7 @@ def _as_seen(turn: StoredTurn) -> dict[str, Any]:
     """The condition that the item of a turn is as it was seen."""
     # what is no text was read as a blank one
     held = _HELD if turn.lease_id else f"{_HELD} OR NOT attribute_type(lease_id, :text)"
-    values = {":status": {"S": turn.status}, ":lease": {"S": turn.lease_id}}
+    values = {":status": {"S": turn.status}, ":l": {"S": turn.lease_id}}
     return {
         "ConditionExpression": f"#status = :status AND ({held})",
         "ExpressionAttributeNames": {"#status": "status"},
