@@ -176,10 +176,7 @@ class SecretStore(Protocol):
 
 
 class IndexKey(msgspec.Struct, frozen=True):
-    """The key of an entry of the index of what waits: `session_id` is the item's key, the others as in StoredTurn.
-
-    The lengths are bounds for what a caller sends back: no key of ours is longer.
-    """
+    """The key of an entry of the index: `session_id` is the item's key. Bounds are for what a caller sends back."""
 
     session_id: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
     turn: Annotated[int, msgspec.Meta(ge=1, lt=10**15)]

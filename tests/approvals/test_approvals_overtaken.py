@@ -204,7 +204,7 @@ def test_a_later_turn_that_was_written_down_before_side_effects_closes_what_wait
 
 def test_an_answer_that_could_not_be_saved_closes_nothing(office: Office) -> None:
     office.wait()
-    _forbid(office, "messages=")
+    _forbid(office, "#0=")
     assert office.ask(reply("Sure."), text="and something else?")["saved"] is False
     office.mend()
     office.approve(reply("Done."), t1=True)

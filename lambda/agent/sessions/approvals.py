@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -87,17 +87,12 @@ def waiting_entries(turn: StoredTurn) -> list[dict[str, Any]]:
     One whose call is no longer the one that it was asked for, since hands have edited the item, waits no more.
     """
     calls = calls_by_id(turn.messages, turn.random, steps_and_usage(turn.response)[0])
-    asked = dict(_asked(turn))
-    open_calls = [(name, call) for name, call in calls.items() if name in asked and name not in turn.decisions]
-    return [_entry(name, call, asked[name]) for name, call in open_calls]
-
-
-def _asked(turn: StoredTurn) -> Iterator[tuple[str, str]]:
-    entries = (turn.response or {}).get("approvals")
+    entries, found = (turn.response or {}).get("approvals"), {}
     for each in entries if isinstance(entries, list) else []:
         match each:
-            case {"approval_id": str(name), "expires_at": str(expires_at)}:
-                yield name, expires_at
+            case {"approval_id": str(name), "expires_at": str(until)} if name in calls and name not in turn.decisions:
+                found[name] = _entry(name, calls[name], until)
+    return list(found.values())
 
 
 def decided_calls(turn: StoredTurn, messages: Sequence[Message], step: int) -> dict[str, Decision]:

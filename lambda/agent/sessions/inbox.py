@@ -9,7 +9,7 @@ import msgspec
 
 from agent.deadline import Deadline
 from agent.errors import InvalidRequestError
-from agent.ports import IndexKey, StoredTurn, WaitingIndex
+from agent.ports import IndexKey, WaitingIndex
 from agent.sessions.answers import LISTED_BYTES
 from agent.sessions.approvals import DIRECT, utc, waiting_entries
 from agent.sessions.states import state_of, with_closed
@@ -54,12 +54,8 @@ class Inbox(msgspec.Struct, frozen=True):
         owner, _, session_id = key.session_id.rpartition("#")
         if found is None or (caller and (owner or DIRECT) != caller):
             return []
-        whose = {"session_id": session_id, "caller": owner or DIRECT}
-        return [_listed(found, entry, whose) for entry in waiting_entries(found) if entry["expires_at"] > utc(now)]
-
-
-def _listed(turn: StoredTurn, entry: dict[str, Any], whose: dict[str, Any]) -> dict[str, Any]:
-    return {**whose, **entry, "since": turn.waiting_since}
+        whose = {"session_id": session_id, "caller": owner or DIRECT, "since": found.waiting_since}
+        return [{**whose, **entry} for entry in waiting_entries(found) if entry["expires_at"] > utc(now)]
 
 
 def _written(key: IndexKey) -> str:

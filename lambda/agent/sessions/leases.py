@@ -90,11 +90,16 @@ class Leases(msgspec.Struct, frozen=True):
             if began - question.deadline.left() > _QUERY_IS_FRESH:
                 continue
             try:
-                self._take(reserved, waiting, crashed, now, question.deadline)
+                # first on what waits, so that no yes gets in beside the question
+                if waiting and reserved.overtaken and waiting.lease_id != lease_id:
+                    self.store.lease(reserved.overtaken, waiting, now, question.deadline)
+                self.store.reserve(turn, crashed, now, question.deadline)
+                return reserved
             except StorageUnavailableError:
                 tried = reserved
-                continue
-            return reserved
+            except SessionBusyError:
+                self._end_lease(reserved.overtaken, question.deadline)
+                raise
         self.give_back(tried, question.deadline)
         raise StorageUnavailableError(detail="no turn could be reserved in three attempts")
 
@@ -107,10 +112,7 @@ class Leases(msgspec.Struct, frozen=True):
         return round((now + max(deadline.left(), 0) + _LEASE_BEYOND_DEADLINE) * 1000)
 
     def give_back(self, reserved: Reserved | None, deadline: Deadline) -> None:
-        """Deletes a turn that is ours, within the reserve after the deadline; what it has overtaken waits on.
-
-        Best effort: leases end by themselves.
-        """
+        """Deletes a turn that is ours; what it has overtaken waits on. Best effort: leases end by themselves."""
         if not reserved:
             return
         try:
@@ -128,6 +130,8 @@ class Leases(msgspec.Struct, frozen=True):
             if overtaken:
                 ends = deadline.end().share(0.5)
                 self.store.lease(replace(overtaken, lease_until=0), overtaken, self.now(), ends)
+        except SessionBusyError:
+            return  # another request has it
         except AgentError as error:
             self._warn(error)
 
@@ -163,23 +167,6 @@ class Leases(msgspec.Struct, frozen=True):
         newest = self._whole(seen[0], deadline)
         refuse_while_running([newest], now)  # it may have begun since it was seen
         return newest
-
-    def _take(
-        self,
-        reserved: Reserved,
-        waiting: StoredTurn | None,
-        crashed: StoredTurn | None,
-        now: float,
-        deadline: Deadline,
-    ) -> None:
-        """Lays the lease on what waits, so that no yes gets in beside the question, then on the turn of the question."""
-        if waiting and reserved.overtaken and waiting.lease_id != reserved.turn.lease_id:
-            self.store.lease(reserved.overtaken, waiting, now, deadline)
-        try:
-            self.store.reserve(reserved.turn, crashed, now, deadline)
-        except SessionBusyError:
-            self._end_lease(reserved.overtaken, deadline)
-            raise
 
     def _new_turn(
         self, question: Question, lease_id: str, now: float, seen: Sequence[StoredTurn], crashed: StoredTurn | None

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import asdict
+
 from agent.adapters.dynamodb.items import from_item
 from agent.adapters.dynamodb.store import read
 from agent.aws.errors import ServiceError
@@ -31,7 +33,7 @@ class DynamoDBIndex:
             query["ExclusiveStartKey"] = _item(after)
         operation = "Query" if caller else "Scan"
         try:
-            page = read(self._call, operation, query, deadline, "Items")
+            page = read(self._client, self._table, operation, query, deadline, "Items")
         except StorageUnavailableError as error:
             refused = error.__cause__
             if not isinstance(refused, ServiceError) or refused.code != "ValidationException":
@@ -50,16 +52,13 @@ class DynamoDBIndex:
             "ConsistentRead": True,
             "Limit": 2,
         }
-        return [from_item(item) for item in read(self._call, "Query", query, deadline, "Items")["Items"]][::-1]
-
-    def _call(self, operation: str, parameters: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
-        answer: dict[str, Any] = self._client.call(operation, {"TableName": self._table, **parameters}, deadline)
-        return answer
+        return [
+            from_item(item) for item in read(self._client, self._table, "Query", query, deadline, "Items")["Items"]
+        ][::-1]
 
 
 def _item(key: IndexKey) -> dict[str, Any]:
-    texts = {"session_id": key.session_id, "waiting": key.waiting, "waiting_since": key.waiting_since}
-    return {**{name: {"S": text} for name, text in texts.items()}, "turn": {"N": str(key.turn)}}
+    return {name: {"N": str(value)} if name == "turn" else {"S": value} for name, value in asdict(key).items()}
 
 
 def _key(item: dict[str, Any]) -> IndexKey:

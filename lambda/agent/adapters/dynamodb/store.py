@@ -1,6 +1,6 @@
 """Sessions in a DynamoDB table: one item a turn, reserved and completed on condition, in at most four calls a turn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -54,7 +54,7 @@ class DynamoDBStore:
 
     def get(self, key: str, turn: int, deadline: Deadline) -> StoredTurn | None:
         """One turn, whole."""
-        answer = read(self._call, "GetItem", {"Key": _key(key, turn), "ConsistentRead": True}, deadline)
+        answer = read(self._client, self._table, "GetItem", {"Key": _key(key, turn), "ConsistentRead": True}, deadline)
         return from_item(answer["Item"]) if "Item" in answer else None
 
     def reserve(self, turn: StoredTurn, replacing: StoredTurn | None, now: float, deadline: Deadline) -> None:
@@ -162,7 +162,7 @@ class DynamoDBStore:
             raise translated(error) from error
 
     def _page(self, query: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
-        return read(self._call, "Query", query, deadline, "Items")
+        return read(self._client, self._table, "Query", query, deadline, "Items")
 
     def _is_saved(self, key: dict[str, Any], wanted: dict[str, Any], deadline: Deadline) -> bool:
         try:
@@ -177,16 +177,12 @@ class DynamoDBStore:
 
 
 def read(
-    call: Callable[[str, dict[str, Any], Deadline], dict[str, Any]],
-    operation: str,
-    parameters: dict[str, Any],
-    deadline: Deadline,
-    holds: str = "",
+    client: Any, table: str, operation: str, parameters: dict[str, Any], deadline: Deadline, holds: str = ""
 ) -> dict[str, Any]:
     """The answer of a call that changes nothing, which must hold this; further attempts begin only before the deadline."""
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            answer = call(operation, parameters, deadline)
+            answer: dict[str, Any] = client.call(operation, {"TableName": table, **parameters}, deadline)
             if not holds or holds in answer:
                 return answer
             raise UnreadableError(f"the answer holds no {holds}")
