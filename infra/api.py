@@ -20,6 +20,7 @@ CLOSED_ROUTES = (
     "DELETE /sessions/{session_id}",
     "POST /sessions/{session_id}/approvals",
     "GET /approvals",
+    "GET /openapi.json",
 )
 PUBLIC_ROUTE = "GET /health"
 # The function gives up first, to answer for itself; 29 s is the most that an HTTP API waits.

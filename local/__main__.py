@@ -1,6 +1,7 @@
 """The command line: python -m local demo | ask | chat | serve | event | sessions | replay | export | load."""
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from infra.context import choices
 from local.chat import Asked, ask, chat, decide
 from local.demo import EVENTS, SETTINGS, run_demo
 from local.events import read_event, run_events
+from local.function import importable
 from local.hearing import Hearing
 from local.kept import items_in_file, items_in_table, list_sessions, show_sessions
 from local.options import (
@@ -82,6 +84,8 @@ def build_parser() -> argparse.ArgumentParser:
     page.add_argument("--region", metavar="NAME", help="where it is (default: that of your profile)")
     page.add_argument("--port", type=port, default=0, help="(default: a free one)")
     page.set_defaults(run=_page)
+    text = "Print the description of the HTTP API (OpenAPI 3.1), which the function answers at GET /openapi.json."
+    commands.add_parser("openapi", help=text, description=text).set_defaults(run=_openapi)
     sending = add("event", "Send events as they are and print the results.")
     sending.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a JSON file, or - for standard input")
     sending.set_defaults(run=_event)
@@ -200,6 +204,13 @@ def _page(arguments: argparse.Namespace) -> int:
     from local.page.command import show_page
 
     return show_page(arguments.function, Screen(sys.stdout), arguments.port, arguments.region)
+
+
+def _openapi(_arguments: argparse.Namespace) -> int:
+    with importable():
+        from local.openapi import document
+    print(json.dumps(document(), indent=1))
+    return 0
 
 
 def _event(arguments: argparse.Namespace) -> int:

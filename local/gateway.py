@@ -157,7 +157,10 @@ class _Handler(BaseHTTPRequestHandler):
             request = HttpRequest(self.command, self.path, headers, body, self.client_address[0])
             self._send(self.server.gateway.answer(request))
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = _handle
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("do_"):  # whatever the method: which of them are taken is for the routes to say
+            return self._handle
+        raise AttributeError(name)
 
     def _refuse(self, status: int, text: str) -> None:
         """Answer without reading the body, so that the connection can't go on."""

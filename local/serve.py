@@ -31,8 +31,8 @@ def serve(
         from agent.edge.callers import caller_of
         from agent.edge.routes import ROUTES
 
-    # The gateway hands on what the function itself answers to OPTIONS, unless --cors has it answer.
-    routes = [*ROUTES, *{f"OPTIONS {key.partition(' ')[2]}": None for key in ROUTES}]
+    # The gateway hands on what the function itself answers to other methods, unless --cors has it answer OPTIONS.
+    routes = [*ROUTES, *{f"ANY {key.partition(' ')[2]}": None for key in ROUTES}]
     one_at_a_time = threading.Lock()
 
     def invoke(event: dict[str, Any]) -> tuple[Any, bool]:

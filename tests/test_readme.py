@@ -110,7 +110,7 @@ def test_the_route_table_is_that_of_the_code() -> None:
 @pytest.mark.parametrize(
     ("limit", "number"),
     [
-        ("question", f"{requests._MAX_QUESTION_CHARS:,} characters"),
+        ("question", f"{requests.MAX_QUESTION_CHARS:,} characters"),
         ("body", f"{events._MAX_BODY_BYTES // 1_000_000} MB"),
         ("answer", f"{end_notes._MAX_ANSWER_CHARS:,} characters"),
         ("stored turn", f"{fitting.LARGEST_ITEM:,} bytes"),

@@ -18,6 +18,7 @@ ROUTES = {
     "DELETE /sessions/{session_id}",
     "POST /sessions/{session_id}/approvals",
     "GET /approvals",
+    "GET /openapi.json",
     "GET /health",
 }
 

@@ -1,5 +1,7 @@
 """The HTTP edge: what a route asks for, done, with its status and headers."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 from agent.edge.callers import caller_of, session_key
@@ -10,6 +12,8 @@ from agent.edge.responses import STATUS, error_body, error_headers, http_respons
 from agent.edge.routes import match
 from agent.errors import AgentError
 from agent.ports import Listener
+
+_DESCRIPTION = Path(__file__).with_name("openapi.json")  # made by `python -m local openapi`
 
 
 def respond(
@@ -22,6 +26,8 @@ def respond(
     app = entrance.running()
     if found.action == "health":
         return http_response(request, 200, {"status": "ok"}, origins)
+    if found.action == "openapi":
+        return http_response(request, 200, json.loads(_DESCRIPTION.read_text(encoding="utf-8")), origins)
     call = Call(invocation, context, caller_of(request.context, app.settings.caller_identity), request, listener)
     key = session_key(call.caller, found.session_id)
     match found.action:

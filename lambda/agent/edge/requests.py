@@ -7,8 +7,8 @@ import msgspec
 from agent.errors import InvalidRequestError, PayloadTooLargeError
 from agent.messages import TOOL_USE_ID, clean_text
 
-_MAX_QUESTION_CHARS = 100_000
-_MAX_APPROVALS = 1000  # the most tool uses that a step may hold
+MAX_QUESTION_CHARS = 100_000
+MAX_APPROVALS = 1000  # the most tool uses that a step may hold
 _MAX_REASON_CHARS = 1000
 _APPROVALS_HINT = (
     'Send {"approvals": {"<approval id>": true}} or {"approved": false, "reason": "..."} for a tool use that waits.'
@@ -40,7 +40,7 @@ def chat_of(value: object) -> Chat:
     question = value.get("question")
     if not isinstance(question, str) or not question.strip():
         raise InvalidRequestError(f"question must be a text that is not blank. {HINT}")
-    if len(question) > _MAX_QUESTION_CHARS:
+    if len(question) > MAX_QUESTION_CHARS:
         raise PayloadTooLargeError("The question is longer than 100,000 characters.")
     ids = {
         name: None if value.get(name) is None else checked_id(value[name], name)
@@ -67,7 +67,7 @@ def approvals_of(value: object, session_id: str | None = None) -> Approvals:
                 verdicts[name] = (approved, "")
             case _:
                 raise InvalidRequestError(_APPROVALS_HINT)
-    if not all(TOOL_USE_ID.fullmatch(name) for name in verdicts) or len(verdicts) > _MAX_APPROVALS:
+    if not all(TOOL_USE_ID.fullmatch(name) for name in verdicts) or len(verdicts) > MAX_APPROVALS:
         raise InvalidRequestError(_APPROVALS_HINT)
     caller = value.get("caller")
     return Approvals(

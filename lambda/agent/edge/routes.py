@@ -14,6 +14,7 @@ ROUTES = {
     "DELETE /sessions/{session_id}": "forget",
     "POST /sessions/{session_id}/approvals": "approve",
     "GET /approvals": "waiting",
+    "GET /openapi.json": "openapi",
     "GET /health": "health",
 }
 
