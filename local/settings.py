@@ -60,8 +60,7 @@ def start_from(
     """The start with these settings, each named by its key in cdk.json or by its variable.
 
     `root` is the folder of the function, whose tools may read variables of their own; by the region the default model differs.
-    Raises ProblemError for a name that
-    nothing reads, and for a choice that can't be.
+    Raises ProblemError for a name that nothing reads, and for a choice that can't be.
     """
     keys = {item.name: bool(item.metadata["setting"]) for item in fields(Config)}
     variables = {name.upper() for name, is_setting in keys.items() if is_setting}
@@ -82,7 +81,7 @@ def start_from(
     try:
         config = choices(chosen, region, cdk_json=cdk_json)
     except ConfigError as error:
-        raise ProblemError(f"cdk.json or --set: {error}.") from error
+        raise ProblemError(f"cdk.json or --set: {error}{'' if str(error).endswith('?') else '.'}") from error
     except (OSError, ValueError) as error:
         raise ProblemError(f"{cdk_json.name} can't be read: {error}.") from error
     return Start(config, given, {module: each.environment for module, each in own.items()})
