@@ -105,7 +105,10 @@ def local_stack(
         runtime = RuntimeApi("arn:aws:lambda:us-east-1:123456789012:function:agent-local")
         closing.callback(runtime.close)
         tables = closing.enter_context(AWSServer())
-        environment |= {"AWS_LAMBDA_RUNTIME_API": runtime.address, "AWS_ENDPOINT_URL_DYNAMODB": tables.url}
+        # without --aws nothing leaves this machine: secrets and topics are those that are here, which are none
+        here = ("DYNAMODB",) if choices.aws else ("DYNAMODB", "SECRETS_MANAGER", "SNS")
+        environment |= {f"AWS_ENDPOINT_URL_{service}": tables.url for service in here}
+        environment["AWS_LAMBDA_RUNTIME_API"] = runtime.address
         closing.enter_context(process_environment({**environment, **start.given}))
         closing.enter_context(mock_aws(config=_moto_config(choices.aws)))
         region = environment["AWS_DEFAULT_REGION"]

@@ -10,6 +10,9 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
+from agent.aws.client import AWS
+from agent.aws.errors import ServiceError
+from agent.deadline import Deadline
 from local.problem import ProblemError
 from local.stack import Choices, local_stack
 
@@ -42,6 +45,15 @@ def test_nothing_of_the_developers_aws_settings_is_left_offline(
         answer: Any = model.converse(modelId=os.environ["MODEL_ID"], messages=question)  # type: ignore[arg-type]
         model.close()
     assert "Taro" in answer["output"]["message"]["content"][0]["text"]
+
+
+def test_every_service_that_the_function_calls_is_on_this_machine_offline(choices: Choices) -> None:
+    with local_stack(choices):
+        for service in ("BEDROCK_RUNTIME", "DYNAMODB", "SECRETS_MANAGER", "SNS"):
+            assert os.environ[f"AWS_ENDPOINT_URL_{service}"].startswith("http://127.0.0.1:")
+        secrets = AWS(os.environ).client("secretsmanager")
+        with pytest.raises(ServiceError, match="ResourceNotFoundException"):
+            secrets.call("GetSecretValue", {"SecretId": "orders/key"}, Deadline.after(10))
 
 
 def test_a_script_answers_in_place_of_the_offline_model(choices: Choices, tmp_path: Path) -> None:
@@ -89,6 +101,7 @@ def test_with_aws_only_dynamodb_is_mocked(choices: Choices, monkeypatch: pytest.
             client.close()
         assert stack.function.invoke({"question": "hello", "session_id": "s"})[1]
         assert len(stack.sessions.rows()) == 1
+        assert "AWS_ENDPOINT_URL_SECRETS_MANAGER" not in os.environ
     assert [url.split("/")[2].split(".")[0] for url in reached] == ["bedrock-runtime", "sts"]
     assert "a.model on Amazon Bedrock in us-east-1" in stack.banner
 
