@@ -203,6 +203,8 @@ class Config:
         """The function's environment but for what the stack makes (the table) and what single tools bring."""
         settings = {item.name: getattr(self, item.name) for item in fields(self) if item.metadata["setting"]}
         named = {"POWERTOOLS_SERVICE_NAME": self.name, "POWERTOOLS_METRICS_NAMESPACE": self.name}
+        if not self.tracing:
+            named["POWERTOOLS_TRACE_DISABLED"] = "true"
         return named | {name.upper(): _text(value) for name, value in settings.items() if value is not None}
 
 

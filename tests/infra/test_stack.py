@@ -193,6 +193,8 @@ def test_concurrency_is_reserved_and_tracing_off_only_where_asked(synthesise: Sy
     assert stack.resource("Lambda::Function")["ReservedConcurrentExecutions"] == 5
     assert "TracingConfig" not in stack.resource("Lambda::Function")
     assert not stack.allowed("xray")
+    assert stack.environment()["POWERTOOLS_TRACE_DISABLED"] == "true"
+    assert "POWERTOOLS_TRACE_DISABLED" not in synthesise().environment()
 
 
 def test_nothing_is_named_by_hand_but_the_api_and_what_the_stack_is_called_by(stack: Synthesis) -> None:

@@ -1,7 +1,8 @@
 """Subsegments for X-Ray: the turn, each model call, each tool use. Without an SDK, which would cost a cold start.
 
 They go to Lambda's daemon by UDP ("X-Ray segment documents" and "Sending trace data to X-Ray" in its Developer Guide), named
-by the GenAI conventions, and hold nothing that was said. Where Lambda doesn't sample, nothing is made.
+by the GenAI conventions, and hold nothing that was said. Nothing is made where Lambda doesn't sample, nor where tracing is off: a
+caller's own trace comes along even then.
 """
 
 import secrets
@@ -72,7 +73,8 @@ class Traces:
         self, name: str, began: float, ended: float, fields: Mapping[str, Any], problem: str, own: Any = ()
     ) -> None:
         host, _, port = self._environment.get("AWS_XRAY_DAEMON_ADDRESS", "").rpartition(":")
-        if self._header.get("Sampled") != "1" or not port.isdigit():
+        off = self._environment.get("POWERTOOLS_TRACE_DISABLED", "").lower() in ("true", "1")
+        if off or self._header.get("Sampled") != "1" or not port.isdigit():
             return
         document = {"id": secrets.token_hex(8), "parent_id": self._turn, **dict(own), "type": "subsegment"}
         document |= {"trace_id": self._header.get("Root", ""), "name": name[:_LONGEST_NAME]}

@@ -145,9 +145,15 @@ def test_each_invocation_has_the_trace_that_lambda_gives_it(daemon: Daemon) -> N
 
 @pytest.mark.parametrize(
     "environment",
-    [{"_X_AMZN_TRACE_ID": HEADER.format(0)}, {}, {"_X_AMZN_TRACE_ID": "odd"}, {"_X_AMZN_TRACE_ID": f"Root={ROOT}"}],
+    [
+        {"_X_AMZN_TRACE_ID": HEADER.format(1), "POWERTOOLS_TRACE_DISABLED": "true"},
+        {"_X_AMZN_TRACE_ID": HEADER.format(0)},
+        {},
+        {"_X_AMZN_TRACE_ID": "odd"},
+        {"_X_AMZN_TRACE_ID": f"Root={ROOT}"},
+    ],
 )
-def test_nothing_is_sent_where_lambda_does_not_sample(
+def test_nothing_is_sent_where_lambda_does_not_sample_or_tracing_is_off(
     whole: Whole, daemon: Daemon, environment: dict[str, str]
 ) -> None:
     function = function_at(whole.server, **environment, AWS_XRAY_DAEMON_ADDRESS=daemon.address)
