@@ -71,7 +71,7 @@ class Connection:
         while True:
             first, *lines = self._until(b"\r\n\r\n", deadline).decode("latin-1").split("\r\n")
             version, _, status = first.partition(" ")
-            if not version.startswith("HTTP/1.") or not status[:3].isdigit():
+            if not version.startswith("HTTP/1.") or not status[:3].isdecimal():
                 raise UnreadableError("the answer is not HTTP")
             headers: dict[str, str] = {}
             for line in lines:

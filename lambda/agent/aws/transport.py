@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 
 from agent.aws.connection import Connection, within
 from agent.aws.endpoints import Endpoint
@@ -62,6 +63,7 @@ class Transport:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment, self._trust = environment, Trust(environment)
         self._idle: defaultdict[Endpoint, list[Connection]] = defaultdict(list)
+        self._believed: dict[Endpoint, list[ssl.SSLContext]] = {}  # the one by which an endpoint was believed before
 
     def send(
         self, endpoint: Endpoint, method: str, target: str, headers: Headers, body: bytes, deadline: Deadline
@@ -84,13 +86,15 @@ class Transport:
 
     def _connected(self, endpoint: Endpoint, deadline: Deadline) -> Connection:
         proxy, refused = proxy_for(endpoint, self._environment), ""
-        for context in self._trust.contexts(endpoint) if endpoint.scheme == "https" else (None,):
+        tried = chain(self._believed.get(endpoint, ()), self._trust.contexts(endpoint))
+        for context in tried if endpoint.scheme == "https" else (None,):
             connection = Connection(_opened(proxy or endpoint, deadline))
             try:
                 if proxy:
                     _tunnel(connection, endpoint, proxy.login, deadline)
                 if context:
                     connection.secure(context, endpoint.host, deadline)
+                    self._believed[endpoint] = [context]
                 return connection
             except ssl.SSLCertVerificationError as error:
                 refused = str(error)

@@ -136,6 +136,7 @@ def test_a_body_without_a_length_ends_with_its_connection() -> None:
         b"SSH-2.0-OpenSSH\r\n\r\n",
         b"HTTP/2 200\r\n\r\n",
         b"HTTP/1.1 OK\r\n\r\n",
+        b"HTTP/1.1 2\xb2\xb2 OK\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nName : value\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nyes",
