@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import boto3
@@ -94,15 +94,3 @@ def make_registry(session: boto3.Session) -> bool:
         return True
     except (ClientError, BotoCoreError) as error:
         raise AccountError(f"test_events=create: the registry can't be made: {error}.") from error
-
-
-def given(arguments: Sequence[str], *names: str) -> list[str]:
-    """The values of an option in a command line: behind it, or behind an equals sign."""
-    found = []
-    for number, argument in enumerate(arguments):
-        name, equals, value = argument.partition("=")
-        if argument in names and number + 1 < len(arguments):
-            found.append(arguments[number + 1])
-        elif equals and name in names and name.startswith("--"):
-            found.append(value)
-    return found

@@ -10,12 +10,12 @@ from infra.account import (
     AccountError,
     caller,
     check_bootstrap,
-    given,
     make_registry,
     model_warnings,
     session_of,
 )
 from infra.choices import ConfigError
+from infra.command_line import chosen, profile_of
 from infra.context import choices, config_sentences
 from infra.node import NodeError, npm_install, use_node
 from infra.regions import TEST_EVENT_REGISTRY
@@ -46,14 +46,13 @@ def cdk_environment(environment: Mapping[str, str] = os.environ) -> dict[str, st
 
 def look_around(arguments: list[str]) -> None:
     """Says who deploys and where to, and does what must be done outside the stack. Raises AccountError and ConfigError."""
-    profile = next(iter(given(arguments, "--profile")), None)
-    session = session_of(profile)
-    chosen = {key: value for key, _, value in (pair.partition("=") for pair in given(arguments, "-c", "--context"))}
-    config = choices(chosen, session.region_name)
+    session = session_of(profile_of(arguments))
+    context = chosen(arguments)
+    config = choices(context, session.region_name)
     account, arn = caller(session)
     print(f"Account {account}, region {session.region_name}, stack {config.name}, as {arn}", file=sys.stderr)
     if arguments[0] == "deploy":
-        check_bootstrap(session, chosen)
+        check_bootstrap(session, context)
         if config.test_events == "create" and make_registry(session):
             print(f"The registry {TEST_EVENT_REGISTRY} was made", file=sys.stderr)
         for sentence in model_warnings(session, config):

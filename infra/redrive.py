@@ -10,8 +10,9 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra.account import AccountError, caller, given, session_of
+from infra.account import AccountError, caller, session_of
 from infra.choices import ConfigError
+from infra.command_line import chosen, profile_of
 from infra.context import choices, config_sentences
 
 
@@ -56,9 +57,8 @@ def event_of(body: str) -> dict[str, Any] | None:
 def main(arguments: list[str]) -> int:
     """Redrives the queue of the stack that cdk.json and `-c` name. Returns 1 where something stays, or nothing could be done."""
     try:
-        session = session_of(next(iter(given(arguments, "--profile")), None))
-        chosen = dict(pair.split("=", 1) for pair in given(arguments, "-c", "--context") if "=" in pair)
-        config = choices(chosen, session.region_name)
+        session = session_of(profile_of(arguments))
+        config = choices(chosen(arguments), session.region_name)
         caller(session)
         [stack] = session.client("cloudformation").describe_stacks(StackName=config.name)["Stacks"]
         outputs = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}

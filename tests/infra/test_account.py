@@ -12,12 +12,12 @@ from infra.account import (
     AccountError,
     caller,
     check_bootstrap,
-    given,
     make_registry,
     model_warnings,
     session_of,
 )
 from infra.cdk import main
+from infra.command_line import chosen, profile_of
 from infra.context import from_context
 from infra.regions import TEST_EVENT_REGISTRY
 
@@ -133,8 +133,9 @@ def test_the_registry_of_test_events_is_made_once_outside_any_stack() -> None:
 
 def test_options_are_read_in_every_form_that_the_cdk_takes() -> None:
     line = ["deploy", "-c", "name=mine", "--context", "max_steps=3", "--context=auth=none", "--profile", "work"]
-    assert given(line, "-c", "--context") == ["name=mine", "max_steps=3", "auth=none"]
-    assert given(line, "--profile") == ["work"]
+    assert chosen(line) == {"name": "mine", "max_steps": "3", "auth": "none"}
+    assert profile_of(line) == profile_of(["diff", "--profile=work"]) == "work"
+    assert profile_of(["diff", "-c", "name=mine"]) is None
 
 
 @pytest.mark.parametrize("command", ["deploy", "diff", "destroy"])
