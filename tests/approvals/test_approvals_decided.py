@@ -59,6 +59,17 @@ def test_an_approval_just_in_time_counts(office: Office) -> None:
     assert office.ran == ["refund 7 1"]
 
 
+def test_an_approval_is_kept_as_long_as_it_was_promised_however_short_turns_are_kept(office: Office) -> None:
+    office.approval_seconds = 40 * DAY
+    answer = office.wait()
+    assert office.item()["expires_at"] == office.clock() + 40 * DAY
+    office.clock.advance(35 * DAY)  # turns are kept for 30
+    office.approve(reply("Done."), t1=True)
+    assert office.ran == ["refund 7 1"]
+    assert answer["approvals"][0]["expires_at"] == "2027-02-24T08:00:00Z"
+    assert office.item()["expires_at"] == office.clock() + 30 * DAY  # anew, since it was answered today
+
+
 def test_a_turn_that_has_expired_itself_waits_no_longer(office: Office) -> None:
     office.wait(request="r")
     office.clock.advance(31 * DAY)

@@ -103,6 +103,18 @@ def test_while_the_question_is_being_answered_nobody_approves(office: Office) ->
     assert office.ran == []
 
 
+def test_while_another_question_is_being_answered_a_known_yes_gets_its_answer(office: Office) -> None:
+    office.wait()
+    done, answers = office.approve(reply("Done."), t1=True), list[Any]()
+
+    def meanwhile(request: Any, deadline: Any) -> ModelReply:
+        answers.append(office.approve(t1=True))
+        return reply("Sure.")
+
+    office.ask(meanwhile, text="and something else?")
+    assert (answers, office.ran) == ([done], ["refund 7 1"])
+
+
 def test_between_the_lease_and_the_turn_of_the_question_nobody_approves(office: Office) -> None:
     office.wait()
     told: list[str] = []

@@ -24,7 +24,6 @@ def reserve(leases: Leases, approval: Approval) -> Reserved | dict[str, Any]:
     """
     now = leases.now()
     seen = leases.seen(approval.key, approval.deadline, now, whole=True)
-    refuse_while_running(seen, now)
     return _Deciding(leases, approval, seen, now).reserve()
 
 
@@ -40,6 +39,8 @@ class _Deciding(msgspec.Struct, frozen=True):
         found = next((turn for turn in kept if state_of(turn, self.now).waits), None)
         waiting = [entry["approval_id"] for entry in waiting_entries(found)] if found else []
         decided = {name: decision for turn in kept for name, decision in turn.decisions.items()}
+        if not verdicts.keys() <= decided.keys():  # what is decided has its answer, whatever runs now
+            refuse_while_running(self.seen, self.now)
         for name, (approved, _) in verdicts.items():
             if name in decided and contradicts(approved, decided[name]):
                 raise InvalidRequestError(f"{name} was decided otherwise already.")
