@@ -249,6 +249,14 @@ def test_a_next_that_is_not_ours_is_refused(shop: Shop, after: str) -> None:
     assert "next" in answer["error"]["message"]
 
 
+@pytest.mark.parametrize("process", ["decides", "approves"])
+@pytest.mark.parametrize("after", ["x", written(turn=0), written(waiting=BOSS)], ids=lambda text: text[:20])
+def test_a_next_that_is_not_ours_is_refused_to_who_sees_nothing_too(shop: Shop, after: str, process: str) -> None:
+    event = http_api("GET", "/approvals")
+    event["queryStringParameters"] = {"next": after}
+    assert shop.http(event, process)[0] == 400
+
+
 def test_a_next_of_the_own_partition_may_be_of_an_entry_that_is_gone(shop: Shop) -> None:
     assert page(shop, ALICE, written())["approvals"] is not None
     assert page(shop, BOB, written(), "approves")["approvals"] is not None

@@ -92,9 +92,8 @@ class Entrance(msgspec.Struct, frozen=True):
         app = self.running()
         approvers = app.settings.approvers
         # without an authorizer the session id is the only secret
-        if call.caller == ANONYMOUS or (approvers and call.caller not in approvers):
-            return {"approvals": []}
-        return app.inbox.page("" if approvers else call.caller, after)
+        sees = call.caller != ANONYMOUS and (not approvers or call.caller in approvers)
+        return app.inbox.page("" if sees and approvers else call.caller, after, sees=sees)
 
     def approve(self, said: Approvals, call: Call) -> dict[str, Any]:
         """The direct answer to decisions about tool uses that wait. Raises an AgentError where there is none."""

@@ -25,14 +25,17 @@ class Inbox(msgspec.Struct, frozen=True):
     index: WaitingIndex
     now: Callable[[], float]
 
-    def page(self, caller: str, after: str) -> dict[str, Any]:
+    def page(self, caller: str, after: str, *, sees: bool = True) -> dict[str, Any]:
         """The answer of GET /approvals; a blank caller is for all, `after` the `next` of the page before, or blank.
 
+        Who doesn't see what waits gets an empty one.
         Raises InvalidRequestError for an `after` that is no `next` of this caller's.
         """
         start, deadline = _read(after) if after else None, Deadline.after(READING)
         if start and caller and start.waiting != caller:
             raise InvalidRequestError(_NOT_OURS)
+        if not sees:
+            return {"approvals": []}
         keys, following = self.index.page(caller, start, deadline)
         shown: list[dict[str, Any]] = []
         size, turns = 0, 0
