@@ -122,7 +122,7 @@ def clean_json(value: Any, depth: int = _MAX_DEPTH) -> Any:
         case bool() | None:
             return value
         case int():
-            return value if value.bit_length() < _MOST_BITS else hex(value)
+            return value if value.bit_length() <= _MOST_BITS else hex(value)
         case float():
             return value if value - value == 0 else None  # neither NaN nor infinite
         case list():

@@ -214,9 +214,15 @@ def test_cleaned_json_is_strict_json_in_utf8_and_cleaning_it_again_changes_nothi
     assert clean_json(cleaned) == cleaned
 
 
-@pytest.mark.parametrize("value", [5, 5.0, True, None, "5", 0.1, 1e-7, 2**53 + 1, {"a": [1, {"b": 1.0}]}])
+@pytest.mark.parametrize(
+    "value", [5, 5.0, True, None, "5", 0.1, 1e-7, 2**53 + 1, 2**64, -(10**21), 10**308 - 1, {"a": [1, {"b": 1.0}]}]
+)
 def test_cleaning_keeps_values_and_types(value: object) -> None:
     assert repr(clean_json(value)) == repr(value)
+
+
+def test_an_integer_that_no_double_could_hold_becomes_a_text() -> None:
+    assert clean_json([2**1024, -(10**5000)]) == [hex(2**1024), hex(-(10**5000))]
 
 
 @pytest.mark.parametrize("value", [b"x", {1, 2}, {1: "a"}, object()])
