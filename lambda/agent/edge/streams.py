@@ -131,10 +131,8 @@ class Streamed:
                     return
                 with self._changed:
                     self._size -= len(data)
-        except OSError:
-            outlet.cut()
-            raise
         finally:
+            outlet.cut()  # no socket lives longer than its invocation
             with self._changed:
                 self._is_over = True
                 self._waiting.clear()

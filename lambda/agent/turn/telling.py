@@ -78,7 +78,7 @@ class Telling:
         self._send("tool_result", told | {"milliseconds": record.milliseconds})
 
     def _forget(self) -> None:
-        self._held, self._hides, self._begins, self._gap = "", "", True, ""
+        self._held, self._hides, self._begins = "", "", True
         self._told, self._digest = 0, hashlib.sha256()
 
     def _tell(self, text: str) -> None:
@@ -102,15 +102,14 @@ class Telling:
             before, after = (self._held[: tag.start()], self._held[tag.end() :]) if tag else (self._held, "")
             if self._begins:
                 before = before.lstrip()
-            if self._begins and before:
-                before, self._gap, self._begins = self._gap + before, "", False
+                self._begins = not before
             end = len(before.rstrip()) if tag else _sure_until(before)
             end = end if len(before) - end < _LONGEST_HELD else len(before)
             sure = clean_text(sure + before[:end])
             if not tag:
                 self._held = before[end:]
                 return sure
-            self._held, self._hides, self._gap = after, tag[0].replace("<", "</"), before[end:] or self._gap
+            self._held, self._hides = after, tag[0].replace("<", "</")
 
 
 def _sure_until(text: str) -> int:

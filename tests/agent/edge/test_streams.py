@@ -42,7 +42,7 @@ class FakeOutlet:
         self.is_closed = True
 
     def cut(self) -> None:
-        self.is_cut = True
+        self.is_cut = not self.is_closed
         self._open.set()
 
     @property

@@ -1,14 +1,11 @@
 """A ReAct reply while it is written: what is surely its answer is told, which is what stands behind its final label."""
 
-import re
-
 from agent.adapters.react.reading import LABEL
 from agent.ports import TextListener
 
 _LONGEST_THOUGHT = 20_000  # characters before the answer; behind more it is told whole, at the end
+_LONGEST_LABEL = 24  # characters of a line's start, in which a label would stand
 _ENDS = ("thought", "observation")  # labels that end an answer
-_WORD = re.compile(r"[ \t\u3000>#*_`-]*([a-z思考観察]*)", re.IGNORECASE)
-_NAMES = ("thoughts", "observations", "思考", "観察")
 
 
 class Hearing:
@@ -55,7 +52,7 @@ class Hearing:
             if label and label.lastgroup in _ENDS:
                 self._stage, self._held = "over", ""
                 return
-            if not (end or self._is_plain or _is_no_label(line)):
+            if not (end or self._is_plain or len(line.lstrip()) > _LONGEST_LABEL):
                 return
             # the stars around **Final Answer: 42** are none of the answer's
             told = line + end if end else line.rstrip("*")
@@ -63,12 +60,3 @@ class Hearing:
             self._listener.text(told)
             if not end:
                 return
-
-
-def _is_no_label(line: str) -> bool:
-    """Whether a line can't become one that begins with a label, however it goes on."""
-    found = _WORD.match(line)
-    word = found[1].lower() if found else ""
-    return bool((found and found.end() < len(line)) or word) and not any(
-        name.startswith(word) or word in (name, name.removesuffix("s")) for name in _NAMES
-    )

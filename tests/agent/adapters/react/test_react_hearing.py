@@ -37,11 +37,15 @@ def heard(text: str, size: int = 3) -> tuple[Heard, str]:
     ("text", "early"),
     [
         ("Thought: easy\nFinal Answer: The sine of 1 is 0.84.", "The sine of 1 is 0.84."),
-        ("Final Answer: One.\n\n- two\n- three", "One.\n\n- two\n- three"),
+        ("Final Answer: One.\n\n- two\n- three", "One.\n\n- two"),
         ("思考: わかる\n最終回答: 答えは 42 です。", "答えは 42 です。"),
         ("**Final Answer: 42 it is**", "42 it is"),
         ("Final Answer: Yes, all of it.\nThought: more", "Yes, all of it."),
-        ("Final Answer: Thoughts are free.\nThe end", "Thoughts are free.\nThe end"),
+        # what may become a label waits until it is none
+        (
+            "Final Answer: Thoughts are free.\nThoughts are what nobody can guess",
+            "Thoughts are free.\nThoughts are what nobody can guess",
+        ),
         ("Final Answer: Though small\nthough", "Though small"),
     ],
 )
