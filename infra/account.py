@@ -24,15 +24,18 @@ class AccountError(Exception):
 
 def session_of(profile: str | None = None, environment: Mapping[str, str] = os.environ) -> boto3.Session:
     """A session with a region, by the environment or the profile. Raises AccountError."""
-    # The CDK reads the first too, boto3 the second alone.
-    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
     try:
-        session = boto3.Session(profile_name=profile, region_name=region)
+        session = boto3.Session(profile_name=profile, region_name=region_of(environment))
     except ProfileNotFound as error:
         raise AccountError(f"{error}: AWS_PROFILE or --profile must name one of ~/.aws/config.") from error
     if not session.region_name:
         raise AccountError("No AWS region is set: export AWS_REGION, or choose a profile that has one.")
     return session
+
+
+def region_of(environment: Mapping[str, str]) -> str | None:
+    """The region that the environment names. The CDK reads both variables, boto3 the second alone."""
+    return environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
 
 
 def caller(session: boto3.Session) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from infra.account import (
     check_bootstrap,
     make_registry,
     model_warnings,
+    region_of,
     session_of,
 )
 from infra.choices import ConfigError
@@ -64,6 +65,9 @@ def main(arguments: list[str]) -> int:
     try:
         if arguments and arguments[0] in REACHING_AWS:
             look_around(arguments)
+        elif arguments and arguments[0] == "synth":
+            # The app checks them too, but starts Node.js twice before.
+            choices(chosen(arguments), region_of(os.environ))
         command = cdk_command()
     except (NodeError, AccountError) as error:
         print(error, file=sys.stderr)

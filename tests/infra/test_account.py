@@ -148,10 +148,12 @@ def test_nothing_is_begun_without_a_region(
     assert capsys.readouterr().err == "No AWS region is set: export AWS_REGION, or choose a profile that has one.\n"
 
 
-def test_wrong_choices_are_told_before_aws_is_asked(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("command", ["deploy", "synth"])
+def test_wrong_choices_are_told_before_aws_is_asked_and_node_is_started(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
-    assert main(["deploy", "-c", "max_step=3", "-c", "auth=jwt"]) == 1
+    monkeypatch.setenv("JSII_NODE", "/nowhere")
+    assert main([command, "-c", "max_step=3", "-c", "auth=jwt"]) == 1
     told = capsys.readouterr().err.splitlines()
     assert [line.split(" is ")[0] for line in told] == ["cdk.json or -c: max_step", "cdk.json or -c: auth"]
