@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agent.deadline import Deadline
 from agent.errors import MisconfiguredError, ModelError, ModelThrottledError, ModelUnavailableError
-from agent.messages import Message, assistant_text, has_reasoning, user_text
+from agent.messages import Message, assistant_text, user_text
 from agent.ports import Journal, Model, ModelReply, ModelRequest, TextListener
 
 _TAKEN_OVER = "(Another model goes on from here.)"
@@ -60,7 +60,7 @@ def _readable(messages: Sequence[Message], model: Model) -> Sequence[Message]:
     A tool loop that began with reasoning can't go on without it.
     """
     foreign = [n for n, message in enumerate(messages) if "model" in message and not is_named(model, message["model"])]
-    if not any("beside" in messages[n] or has_reasoning(messages[n]) for n in foreign):
+    if not foreign:
         return messages
     own: list[Message] = [
         {"role": m["role"], "content": [b for b in m["content"] if "reasoningContent" not in b]} if n in foreign else m

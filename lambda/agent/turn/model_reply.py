@@ -23,8 +23,8 @@ def clean_reply(content: Sequence[Block], seen: set[str], model_id: str = "") ->
     beside: Block = {}
     for block in content:
         match block:
-            case {"beside": dict(found)}:
-                beside = found
+            case {"beside": {"message": dict(), "calls": list()}}:
+                beside = block["beside"]
             case {"text": str(text)} if text.strip():
                 said.append({"text": clean_text(text)})
             case {"toolUse": dict(use)}:
@@ -44,7 +44,7 @@ def clean_reply(content: Sequence[Block], seen: set[str], model_id: str = "") ->
     if used and (beside or has_reasoning(message)):
         message["model"] = model_id
     if used and beside:
-        raw = zip(calls, beside["calls"], strict=True)
+        raw = zip(calls, beside["calls"], strict=False)
         with suppress(ValueError, RecursionError):  # too deep to be sent back
             message["beside"] = clean_json({**beside, "calls": {call.tool_use_id: each for call, each in raw}})
     return (message if said or used else None), calls

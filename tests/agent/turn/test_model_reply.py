@@ -130,3 +130,13 @@ def test_reasoning_behind_the_answer_is_left_out() -> None:
 def test_cited_text_is_kept_as_text() -> None:
     cited = {"citationsContent": {"content": [{"text": "Rain "}, {"text": "today."}], "citations": []}}
     assert _clean(cited)[0] == [{"text": "Rain today."}]
+
+
+@pytest.mark.parametrize(
+    "beside", [{}, {"calls": {}}, {"message": [], "calls": []}, {"message": {}, "calls": []}, 5, None]
+)
+def test_a_block_beside_the_calls_that_is_none_of_ours_does_no_harm(beside: object) -> None:
+    message, calls = clean_reply([{"beside": beside}, use("t1")], set(), "m")
+    assert message
+    assert message["content"] == [use("t1")]
+    assert len(calls) == 1

@@ -52,13 +52,14 @@ def _step(value: dict[str, Any], schemas: Mapping[str, Schema]) -> Reading | Non
     thought, fields = "", dict[str, Any]()
     for _ in range(_MOST):  # {"tool_call": {...}}, {"tool_calls": [{"function": {...}}]}
         fields = {re.sub(r"[\s_-]", "", name).casefold(): each for name, each in value.items()}
-        thought = thought or next((str(fields.pop(name)) for name in _THOUGHTS if name in fields), "")
+        thought = thought or next((str(fields.pop(name) or "") for name in _THOUGHTS if name in fields), "")
         inner = next((fields[name] for name in _WRAPPERS if isinstance(fields.get(name), dict | list)), None)
         inner = inner[0] if isinstance(inner, list) and inner else inner
         if not isinstance(inner, dict):
             break
         value = inner
     tool = next((fields[name] for name in _NAMES if isinstance(fields.get(name), str)), "").strip()
+    tool = next((name for name in schemas if name.casefold() == tool.casefold()), tool)
     given = next((fields[name] for name in _INPUTS if name in fields), None)
     answer = next((fields[name] for name in _ANSWERS if fields.get(name) not in (None, "")), None)
     is_final = bool(FINAL_NAME.fullmatch(tool) or NO_ACTION.fullmatch(tool))
@@ -69,7 +70,7 @@ def _step(value: dict[str, Any], schemas: Mapping[str, Schema]) -> Reading | Non
         while isinstance(answer, dict) and len(answer) == 1:
             [answer] = answer.values()
         return Reading(thought, answer=answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))
-    return None
+    return Reading(problem="no_answer") if "finalanswer" in fields or (tool and is_final) else None
 
 
 def _used(tool: str, given: Any, schema: Schema) -> Reading:

@@ -43,6 +43,7 @@ USED = [
     json.dumps({**STEP, "action_input": json.dumps(ARGUMENTS)}),
     json.dumps({**STEP, "action_input": "2+2"}),
     json.dumps({**STEP, "final_answer": None}),
+    json.dumps({**STEP, "thought": None, "action": "Calculate"}),
     json.dumps({"tool": "calculate", "tool_input": ARGUMENTS}),
     json.dumps({"tool_name": "calculate", "parameters": ARGUMENTS}),
     json.dumps(CALL),
@@ -131,6 +132,8 @@ def test_json_that_is_an_answer_stays_one(text: str) -> None:
         json.dumps({"action": "pair", "action_input": "x"}),
         f"I will calculate it.\n{fenced(STEP)}",
         "<tool_call>calculate 2+2</tool_call>",
+        '{"final_answer": ""}',
+        '{"action": "Final Answer"}',
         "<function=calculate><parameter=formula>2+2</parameter></function>",
     ],
 )
