@@ -23,7 +23,8 @@ from agent.deadline import Deadline
 from agent.edge.entrance import App, Entrance
 from agent.edge.function import Function, WayOf, attempt
 from agent.errors import MisconfiguredError
-from agent.ports import Announcer, Model, SecretStore
+from agent.listening import Announcer
+from agent.ports import Model, SecretStore
 from agent.sessions.inbox import Inbox
 from agent.sessions.sessions import Sessions
 from agent.sessions.tokens import DailyTokens

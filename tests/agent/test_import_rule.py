@@ -13,7 +13,7 @@ _LAYERS = (
     ("agent.errors",),
     ("agent.deadline", "agent.messages"),
     ("agent.ports", "agent.aws"),
-    ("agent.request_fields",),
+    ("agent.request_fields", "agent.listening"),
     ("agent.settings",),
     ("agent.tooling",),
     ("agent.tools",),

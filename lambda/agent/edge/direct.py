@@ -6,7 +6,7 @@ from agent.edge.callers import DIRECT
 from agent.edge.entrance import Call, Entrance
 from agent.edge.requests import approvals_of
 from agent.errors import InvalidRequestError
-from agent.ports import Listener
+from agent.listening import Listener
 
 
 def respond(

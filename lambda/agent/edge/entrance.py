@@ -10,7 +10,7 @@ from agent.edge.callers import ANONYMOUS, DIRECT, new_session_id, session_key
 from agent.edge.events import HttpRequest, seconds_left
 from agent.edge.requests import Approvals, chat_of
 from agent.errors import AgentError, ForbiddenError, InternalError, NotFoundError
-from agent.ports import Listener
+from agent.listening import Listener
 from agent.sessions.approvals import DIRECT as BY_DIRECT
 from agent.sessions.approvals import Approval
 from agent.sessions.inbox import Inbox

@@ -10,7 +10,7 @@ from agent.edge.entrance import Entrance, seconds_of
 from agent.edge.events import HttpRequest, http_request, is_warm_up
 from agent.edge.responses import RETURNED, error_body
 from agent.errors import AgentError, InternalError
-from agent.ports import Failures, Listener
+from agent.listening import Failures, Listener
 
 T = TypeVar("T")
 

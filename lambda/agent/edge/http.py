@@ -11,7 +11,7 @@ from agent.edge.requests import approvals_of
 from agent.edge.responses import STATUS, error_body, error_headers, http_response
 from agent.edge.routes import match
 from agent.errors import AgentError
-from agent.ports import Listener
+from agent.listening import Listener
 
 _DESCRIPTION = Path(__file__).with_name("openapi.json")  # made by `python -m local openapi`
 

@@ -16,7 +16,7 @@ import msgspec
 from agent.deadline import start
 from agent.edge.events import HttpRequest
 from agent.edge.responses import http_response
-from agent.ports import Outlet
+from agent.listening import Outlet
 from agent.turn.telling import Telling
 
 EVENTS = "text/event-stream"

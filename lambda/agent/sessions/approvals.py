@@ -11,8 +11,9 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.deadline import Deadline
+from agent.listening import Listener
 from agent.messages import Message, Usage, tool_uses
-from agent.ports import Decision, Listener, StoredTurn, ToolCall
+from agent.ports import Decision, StoredTurn, ToolCall
 from agent.turn.outcome import Outcome
 from agent.turn.repair import repair
 

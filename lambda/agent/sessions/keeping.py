@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from agent.deadline import Deadline
 from agent.errors import AgentError
+from agent.listening import Announcer
 from agent.messages import Message
-from agent.ports import WAITING, Announcer, Journal, SessionStore, StoredTurn
+from agent.ports import WAITING, Journal, SessionStore, StoredTurn
 from agent.sessions import history
 from agent.sessions.leases import Leases, Reserved
 from agent.sessions.states import CLOSED

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from agent.deadline import Deadline
 from agent.errors import AgentError, InvalidRequestError, SessionBusyError, StorageUnavailableError
+from agent.listening import Listener
 from agent.messages import NO_ANSWER, Message, assistant_text, has_reasoning, user_text
-from agent.ports import RUNNING, SHORTENED, WAITING, Journal, Listener, SessionStore, StoredTurn, seconds_left
+from agent.ports import RUNNING, SHORTENED, WAITING, Journal, SessionStore, StoredTurn, seconds_left
 from agent.sessions import history
 from agent.sessions.answers import present_answer
 from agent.sessions.approvals import utc

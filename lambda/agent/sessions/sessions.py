@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from agent.deadline import Deadline
 from agent.errors import NotFoundError, OutOfTimeError, StorageUnavailableError
+from agent.listening import Announcer
 from agent.messages import Message, user_text
-from agent.ports import BLOCKED, DONE, WAITING, Announcer, Journal, Model, SessionStore, StoredTurn, ToolCall
+from agent.ports import BLOCKED, DONE, WAITING, Journal, Model, SessionStore, StoredTurn, ToolCall
 from agent.sessions import history, verdicts
 from agent.sessions.answers import direct_answer, listings
 from agent.sessions.approvals import (
@@ -123,10 +124,11 @@ class Sessions(msgspec.Struct, frozen=True):
 
     def _run(self, question: Question, reserved: Reserved, began: float, left: int | None) -> dict[str, Any]:
         held = reserved.turn
-        if question.listener:
-            question.listener.start(question.session_id, question.request_id, held.turn)
         completed = history.completed(reserved.others, self.pairs, self.now())
         turn = self._turn(question, completed, held, left)
+        if question.listener:
+            question.listener.start(question.session_id, question.request_id, held.turn)
+            question.listener.begin(turn.steps)
         used_before = turn.usage.total
         keeping = Keeping(self.store, self._leases(), self.journal, self.pairs, self.announcer)
         try:

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from agent.deadline import Deadline, start
 from agent.errors import ToolError
+from agent.listening import Listener
 from agent.messages import Block, clean_text
-from agent.ports import Listener, ToolCall, ToolRecord
+from agent.ports import ToolCall, ToolRecord
 from agent.tooling.own_code import outcome
 from agent.tooling.schemas import WrongArgumentsError
 from agent.tooling.tool import Tool, ToolContext

@@ -13,7 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.deadline import Deadline
-from agent.errors import AgentError, OutOfTimeError, PromptTooLongError
+from agent.errors import OutOfTimeError, PromptTooLongError
+from agent.listening import Listener
 from agent.messages import (
     Message,
     Usage,
@@ -25,7 +26,7 @@ from agent.messages import (
     visible_text,
     with_sentence,
 )
-from agent.ports import Listener, Model, ModelReply, ModelRequest, ToolCall, ToolRecord
+from agent.ports import Model, ModelReply, ModelRequest, ToolCall, ToolRecord
 from agent.tooling.tool import ToolContext
 from agent.tooling.toolbox import Toolbox
 from agent.turn.end_notes import BLOCKING, ending, joined
@@ -97,13 +98,16 @@ class Turn:
             except (OutOfTimeError, PromptTooLongError) as error:
                 if not self.steps:
                     raise
-                out_of_time = isinstance(error, OutOfTimeError)
-                return self._stopped("deadline" if out_of_time else "model_context_window_exceeded")
+                if self.listener:
+                    self.listener.end("")
+                late = isinstance(error, OutOfTimeError)
+                return self._stopped("deadline" if late else "model_context_window_exceeded")
             message, calls = clean_reply(reply.content, self.seen_ids, reply.model_id)
             again = self._deserves_another_try(reply.stop_reason, message, calls)
             if self.listener:
-                counts = message and not (again or reply.stop_reason in BLOCKING)
-                self.listener.end(visible_text(message) if message and counts else "")
+                self.listener.end(
+                    "" if again or reply.stop_reason in BLOCKING or not message else visible_text(message)
+                )
             if message and calls and reply.stop_reason in _RUNS_TOOLS:
                 reached = near or self._limit_reached(calls=1)
                 if reached:
@@ -144,12 +148,9 @@ class Turn:
                 self.listener.begin(self.steps + 1)
             try:
                 reply = self.model.converse(request, self.deadline, self.listener)
-            except AgentError as error:
-                if self.listener:
-                    self.listener.end("")
+            except PromptTooLongError:
                 # reasoning may be sent only behind the very messages that it came from, and must be sent within its turn
-                is_too_long = isinstance(error, PromptTooLongError)
-                if not is_too_long or not self.history or any(map(has_reasoning, self.messages)):
+                if not self.history or any(map(has_reasoning, self.messages)):
                     raise
                 self.history = self.history[(len(self.history) + 1) // 2 :]
                 continue
@@ -167,8 +168,6 @@ class Turn:
         calls = [ToolCall(use["toolUseId"], use["name"], use["input"]) for use in tool_uses(message)]
         if calls:
             self.messages = before
-            if self.listener:
-                self.listener.begin(self.steps)
             self._run_tools(message, calls, is_written=True)
         elif message["role"] == "assistant":  # an item that was edited by hand
             self.messages = [*self.messages, user_text("Go on.")]

@@ -40,7 +40,8 @@ class Telling:
             self._send("start", {"session_id": session_id, "request_id": request_id, "turn": turn})
 
     def begin(self, step: int) -> None:
-        """The model is called for this step, or tools are run that it asked for."""
+        """The model is called for this step, once more perhaps, or tools are run that it asked for."""
+        self.void()
         with self._lock:
             self._step, self._ended = step, False
             self._forget()
