@@ -47,9 +47,7 @@ class AWS:
         self.credentials = CredentialSource(environment, self.transport)
         self.region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or ""
         if not re.fullmatch("[a-z0-9-]+", self.region):
-            raise MisconfiguredError(
-                detail=f"AWS_REGION is {self.region!r}, but it must be a region, such as us-east-1."
-            )
+            raise MisconfiguredError(detail=f"AWS_REGION is {self.region!r}, but must be a region, such as us-east-1.")
 
     def client(self, service: str) -> "Client":
         """A client of dynamodb, bedrock-runtime, secretsmanager or sns."""
@@ -105,9 +103,7 @@ class Client:
             credentials = self._aws.credentials.current(deadline)
             return self._signer.signature("POST", target, headers, body, credentials, self._now())
         if self._endpoint.scheme != "https":
-            raise MisconfiguredError(
-                detail="AWS_BEARER_TOKEN_BEDROCK is sent over https alone, and the endpoint is not."
-            )
+            raise MisconfiguredError(detail="AWS_BEARER_TOKEN_BEDROCK is sent to https alone: change the endpoint.")
         return {"Authorization": f"Bearer {token}"}
 
     def _refusal(self, response: Response) -> ServiceError:

@@ -76,9 +76,7 @@ class CredentialSource:
     def _fetched(self, url: str, deadline: Deadline) -> tuple[Credentials, float]:
         endpoint = endpoint_at(url)
         if endpoint.scheme != "https" and not _CONTAINERS.fullmatch(endpoint.host):
-            raise MisconfiguredError(
-                detail=f"The container's credentials can't be asked of {endpoint.host} without TLS."
-            )
+            raise MisconfiguredError(detail=f"A container's credentials are not asked of {endpoint.host} without TLS.")
         file, token = (self._environment.get(f"AWS_CONTAINER_AUTHORIZATION_TOKEN{end}", "") for end in ("_FILE", ""))
         token = Path(file).read_text(encoding="utf-8") if file else token
         if "\r" in token or "\n" in token:
@@ -111,7 +109,7 @@ def _resolved() -> Callable[[], Credentials]:
             raise MisconfiguredError(detail=f"the AWS credentials can't be had: {error}") from error
         if not keys or not keys.access_key or not keys.secret_key:
             raise MisconfiguredError(
-                detail="There are no AWS credentials: `aws configure` or `aws sso login` makes some."
+                detail="No AWS credentials are found: `aws configure` or `aws sso login` makes some."
             )
         return Credentials(keys.access_key, keys.secret_key, keys.token or "")
 

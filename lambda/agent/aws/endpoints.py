@@ -45,9 +45,10 @@ def endpoint_at(url: str, *, is_aws: bool = False) -> Endpoint:
     parts = urlsplit(url.strip())
     if parts.scheme not in _PORTS or not parts.hostname or parts.port == 0:
         raise ValueError("not a URL that begins with https:// or http://")
+    host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
     login = unquote(f"{parts.username}:{parts.password or ''}") if parts.username else ""
     port = parts.port or _PORTS[parts.scheme]
-    return Endpoint(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), is_aws, login)
+    return Endpoint(parts.scheme, host, port, parts.path.rstrip("/"), is_aws, login)
 
 
 def endpoint_of(service: str, region: str, environment: Mapping[str, str]) -> Endpoint:
@@ -73,7 +74,6 @@ def _host(service: str, region: str, dual: bool, fips: bool) -> str:
     begins = next(name for name in _PARTITIONS if region.startswith(name))
     if service == "secretsmanager":  # these hosts answer on both stacks anyway
         dual = dual and (begins == "eusc-" or (fips and begins == "cn-"))
-    fips = fips and not (
-        begins == "us-gov-" and not dual and service in ("dynamodb", "sns")
-    )  # the plain host is FIPS's
+    # the plain host is FIPS's already
+    fips = fips and not (begins == "us-gov-" and not dual and service in ("dynamodb", "sns"))
     return f"{service}{'-fips' if fips else ''}.{region}.{_PARTITIONS[begins][dual]}"

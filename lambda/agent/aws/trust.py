@@ -72,7 +72,5 @@ def proxy_for(endpoint: Endpoint, environment: Mapping[str, str]) -> Endpoint | 
     except ValueError as error:
         raise MisconfiguredError(detail=f"HTTPS_PROXY is {error}.") from error
     if proxy.scheme != "http":
-        raise MisconfiguredError(
-            detail="HTTPS_PROXY must begin with http://: TLS to the proxy itself is not supported."
-        )
+        raise MisconfiguredError(detail="HTTPS_PROXY must begin with http://: TLS to a proxy is not supported.")
     return proxy

@@ -82,6 +82,7 @@ def test_an_endpoint_that_is_none_is_told_by_the_name_of_its_variable(url: str) 
         ("http://host:443", "host:443"),
         ("http://[::1]:8000", "[::1]:8000"),
         ("http://HOST", "host"),
+        ("http://bücher.example:81", "xn--bcher-kva.example:81"),
     ],
 )
 def test_the_host_header_names_a_port_that_is_not_the_usual_one(url: str, authority: str) -> None:
