@@ -9,10 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import boto3
-import botocore.session
 from moto import mock_aws
 from moto.core.config import DefaultConfig
 
@@ -21,6 +19,7 @@ from local.aws_server import AWSServer
 from local.bedrock.reply import Model
 from local.bedrock.script import ScriptError, load_script
 from local.bedrock.server import BedrockServer, RecordedRequest
+from local.environment import no_proxy, own_region, process_environment, use_bedrock, use_endpoint, use_stand_in
 from local.function import LAMBDA, LocalFunction
 from local.locking import held
 from local.offline.model import BANNER, answer
@@ -30,7 +29,6 @@ from local.session_table import SessionTable
 from local.settings import Start, start_from
 
 _TABLE = "sessions"
-_REGION = "us-east-1"
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def local_stack(
     `on_record` is told of each log record of the function. `model_server` is a stand-in that runs, to be asked in place of the
     offline model.
     """
-    start = start_from(choices.settings, choices.root, _region() if choices.aws else None)
+    start = start_from(choices.settings, choices.root, own_region() if choices.aws else None)
     with ExitStack() as closing:
         if choices.keep and not choices.read_only:
             closing.enter_context(held(choices.keep))
@@ -156,19 +154,19 @@ def _environment(
     # The log stays on this machine, and the commands show what goes into the tools.
     environment |= {"TABLE_NAME": _TABLE, "LOG_CONTENT": os.environ.get("LOG_CONTENT") or "true", "STREAMING": "true"}
     # Whatever proxy there is, it isn't for this machine.
-    environment["NO_PROXY"] = environment["no_proxy"] = _no_proxy()
+    environment["NO_PROXY"] = environment["no_proxy"] = no_proxy()
     # The model of cdk.json, where it is one that can be asked here.
     deployed = start.config.model_id if start.config.model_provider == provider else None
     model_id = start.given.get("MODEL_ID") or choices.model_id or deployed
     server = None
     if choices.aws:
-        banner = _use_bedrock(environment, model_id)
+        banner = use_bedrock(environment, model_id)
     elif choices.model_url is not None:
-        banner = _use_endpoint(environment, choices.model_url, model_id)
+        banner = use_endpoint(environment, choices.model_url, model_id)
     else:
         model, banner = _model(choices.script)
         server = model_server or closing.enter_context(BedrockServer(model))
-        _use_stand_in(environment, server.url, choices.model_id or "local.offline-v1")
+        use_stand_in(environment, server.url, choices.model_id or "local.offline-v1")
     return environment, banner, server
 
 
@@ -181,81 +179,8 @@ def _model(script: Path | None) -> tuple[Model, str]:
         raise ProblemError(str(error)) from error
 
 
-def _use_stand_in(environment: dict[str, str], url: str, model_id: str) -> None:
-    _leave_aws(environment)
-    environment.update(MODEL_PROVIDER="bedrock", MODEL_ID=model_id, AWS_ENDPOINT_URL_BEDROCK_RUNTIME=url)
-
-
-def _use_endpoint(environment: dict[str, str], url: str, model_id: str | None) -> str:
-    """The key stays where it is, in the caller's own environment."""
-    if not model_id:
-        raise ProblemError(
-            "--model-url needs --model, the model's name at that endpoint, unless cdk.json has model_provider=openai."
-        )
-    _leave_aws(environment)
-    environment.pop("OPENAI_API_KEY_SECRET", None)
-    environment.update(MODEL_PROVIDER="openai", MODEL_ID=model_id, OPENAI_BASE_URL=url)
-    # Without what may be a password or a key.
-    address = urlsplit(url)._replace(netloc=urlsplit(url).netloc.rpartition("@")[2], query="", fragment="").geturl()
-    return f"{model_id} answers, at {address}. Sessions stay on this machine."
-
-
-def _leave_aws(environment: dict[str, str]) -> None:
-    """Nothing of the developer's AWS settings reaches the function."""
-    for name in [name for name in environment if name.startswith("AWS_")]:
-        del environment[name]
-    environment.update(
-        AWS_ACCESS_KEY_ID="local",
-        AWS_SECRET_ACCESS_KEY="local",
-        AWS_REGION=_REGION,
-        AWS_DEFAULT_REGION=_REGION,
-        AWS_CONFIG_FILE=os.devnull,
-        AWS_SHARED_CREDENTIALS_FILE=os.devnull,
-        AWS_EC2_METADATA_DISABLED="true",
-    )
-
-
-def _use_bedrock(environment: dict[str, str], model_id: str | None) -> str:
-    """The caller's own credentials and region; what they lack is told before anything is asked."""
-    if not model_id:
-        raise ProblemError("--aws needs --model, since the model_id of cdk.json is none of Bedrock's.")
-    region = _region()
-    if botocore.session.Session().get_credentials() is None:
-        raise ProblemError("No AWS credentials are found: `aws configure` or `aws sso login` makes some.")
-    # The endpoint that local_stack sets for DynamoDB must hold whatever the profile says, or sessions would leave.
-    environment.update(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="false", AWS_ACCOUNT_ID_ENDPOINT_MODE="disabled")
-    environment.update(MODEL_PROVIDER="bedrock", MODEL_ID=model_id, AWS_REGION=region, AWS_DEFAULT_REGION=region)
-    return f"{model_id} on Amazon Bedrock in {region} answers, at your account's cost. Sessions stay on this machine."
-
-
-def _region() -> str:
-    """The caller's own region. Raises ProblemError where there is none."""
-    region = os.environ.get("AWS_REGION") or botocore.session.Session().get_config_variable("region")
-    if not region:
-        raise ProblemError("No AWS region is set: export AWS_REGION, or choose a profile that has one.")
-    return str(region)
-
-
 def _moto_config(aws: bool) -> DefaultConfig:
     """With real Bedrock, moto answers for DynamoDB alone: what else is asked (STS, SSO) must reach AWS too."""
     if not aws:
         return {}
     return {"core": {"mock_credentials": False, "passthrough": {"urls": [r"(?!https://dynamodb\.)"], "services": []}}}
-
-
-def _no_proxy() -> str:
-    before = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
-    return ",".join(filter(None, ("127.0.0.1,localhost", before)))
-
-
-@contextmanager
-def process_environment(wanted: Mapping[str, str]) -> Iterator[None]:
-    """Within the context, the environment of this process is just this."""
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from local.environment import process_environment
 from local.function import LAMBDA, OWN, importable
 from local.kept import items_in_file, items_in_table
 from local.problem import ProblemError
 from local.screen import Screen
 from local.session_table import Item
 from local.settings import start_from
-from local.stack import Choices, local_stack, process_environment
+from local.stack import Choices, local_stack
 
 if TYPE_CHECKING:
     from local.recordings import Recording
