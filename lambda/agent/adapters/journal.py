@@ -103,9 +103,8 @@ class PowertoolsJournal:
             "milliseconds": round(seconds * 1000),
             "saved": answer.get("saved", True),
         }
-        streamed: dict[str, float] = {}
+        streamed = {} if first_text is None else {"TimeToFirstText": first_text * 1000}
         if first_text is not None:
-            streamed["TimeToFirstText"] = first_text * 1000
             fields["milliseconds_to_first_text"] = round(first_text * 1000)
         if self._traces:
             self._traces.turn(self._logger.service, {**fields, "gen_ai.operation.name": "invoke_agent"})

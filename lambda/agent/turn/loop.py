@@ -89,8 +89,7 @@ class Turn:
         """
         self._run_decided()
         while True:
-            reached = self._limit_reached(calls=1)
-            if reached:
+            if reached := self._limit_reached(calls=1):
                 return self._stopped(reached)
             near = self._limit_reached(calls=2) if has_tool_results(self.messages[-1]) else ""
             try:
@@ -104,10 +103,9 @@ class Turn:
                 return self._stopped("deadline" if late else "model_context_window_exceeded")
             message, calls = clean_reply(reply.content, self.seen_ids, reply.model_id)
             again = self._deserves_another_try(reply.stop_reason, message, calls)
+            said = visible_text(message) if message else ""
             if self.listener:
-                self.listener.end(
-                    "" if again or reply.stop_reason in BLOCKING or not message else visible_text(message)
-                )
+                self.listener.end("" if again or reply.stop_reason in BLOCKING else said)
             if message and calls and reply.stop_reason in _RUNS_TOOLS:
                 reached = near or self._limit_reached(calls=1)
                 if reached:
