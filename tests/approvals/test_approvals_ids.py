@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agent.errors import AgentError, NotFoundError
+from agent.tooling.tool import tool_from_schema
 from tests.approvals.office import Office
 from tests.fakes import asks, reply, use
 
@@ -216,3 +217,35 @@ def test_decisions_that_an_earlier_version_stored_are_of_no_call(office: Office)
         office.sessions().approve(office.approval({"t1": True}))
     assert office.ran == ["refund 7 1"]
     office.goes_on()
+
+
+INPUTS: list[Any] = [
+    10**21,
+    -(2**63) - 1,
+    2**64,
+    1e22,
+    1.0,
+    -0.0,
+    0.1 + 0.2,
+    5e-324,
+    True,
+    None,
+    "é\u2028\x00\x7f 🌞",
+    {"b": 1, "a": {"é": [1, 2.0, None]}, "$bytes": "x", "": ""},
+    [[[]], {}, ""],
+]
+
+
+@pytest.mark.parametrize("value", INPUTS, ids=repr)
+def test_a_call_with_any_input_is_the_same_once_it_was_stored(office: Office, value: Any) -> None:
+    def note(**given: Any) -> str:
+        office.ran.append(json.dumps(given))
+        return "noted"
+
+    schema = {"type": "object", "properties": {"value": {}}}
+    office.more_tools = [tool_from_schema("note", "Notes.", schema, note, needs_approval=True)]
+    answer = office.wait(use("t1", "note", {"value": value}))
+    (shown,) = office.sessions().read(office.key)[0]["approvals"]
+    assert shown == answer["approvals"][0]
+    office.approve(reply("Done."), t1=True)
+    assert office.ran == [json.dumps({"value": value})]
