@@ -1,4 +1,4 @@
-"""What README.md says of the deployment is what is deployed."""
+"""What the docs say of the deployment is what is deployed."""
 
 import json
 import re
@@ -15,15 +15,15 @@ from agent.settings import Settings
 from infra.config import Config, print_table
 from infra.function import ALIAS, FAILURES_KEPT_DAYS
 from infra.regions import TEST_EVENT_REGISTRY as REGISTRY
-from tests.documents import README
+from tests.documents import PAGES
 
-DEPLOY = README.partition("\n## Deploy\n")[2].partition("\n## ")[0]
+DEPLOY = "\n\n".join((PAGES["deploy"], PAGES["operations"]))
 CHOSEN = Config()
 
 
 def table(head: str) -> list[list[str]]:
     """The rows of the section's table whose first column has that head, each as its cells."""
-    _, found, rest = DEPLOY.partition(f"| {head} |")
+    _, found, rest = DEPLOY.partition(f"\n| {head} |")
     assert found, f"no table begins with {head}"
     rows = rest.split("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
@@ -46,7 +46,18 @@ def test_every_key_of_cdk_json_is_told_with_its_default() -> None:
 def test_every_key_that_the_text_names_exists() -> None:
     keys = {item.name for item in fields(Config)}
     # Settings that the deployment leaves to others, and what is no key of ours.
-    others = {"client_id", "stop_reason", "read_timeout", "request_id", "error", "authorizer_error", *STATUS}
+    others = {
+        "invoke_agent",
+        "execute_tool",
+        "error_type",
+        "client_id",
+        "stop_reason",
+        "read_timeout",
+        "request_id",
+        "error",
+        "authorizer_error",
+        *STATUS,
+    }
     named = set(re.findall("`([a-z]+(?:_[a-z]+)+)`", DEPLOY))
     assert named - others <= keys
     assert named & keys
@@ -111,5 +122,5 @@ def test_names_and_days_are_those_of_the_stack() -> None:
 
 
 def test_a_setting_of_the_function_that_is_named_exists() -> None:
-    named = set(re.findall("`([A-Z]+(?:_[A-Z]+)+)`", DEPLOY)) - {"AWS_PROFILE", "AWS_REGION"}
+    named = set(re.findall("`([A-Z]+(?:_[A-Z]+)+)`", DEPLOY)) - {"AWS_PROFILE", "AWS_REGION", "AWS_ROLE"}
     assert {name.lower() for name in named} <= {item.name for item in structs.fields(Settings)}
