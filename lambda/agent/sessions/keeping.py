@@ -9,7 +9,7 @@ from agent.deadline import Deadline
 from agent.errors import AgentError
 from agent.listening import Announcer
 from agent.messages import Message
-from agent.ports import WAITING, Journal, SessionStore, StoredTurn
+from agent.ports import WAITING, StoredTurn
 from agent.sessions import history
 from agent.sessions.leases import Leases, Reserved
 from agent.sessions.states import CLOSED
@@ -20,28 +20,25 @@ _TRIMMED_AT_ONCE = 25  # items, DynamoDB's bound of a batch
 
 
 class Keeping(msgspec.Struct, frozen=True):
-    """Ends turns that are ours. `pairs` is N; `changed` tells that tools may have changed something outside."""
+    """Ends turns that are ours; `changed` tells that tools may have changed something outside."""
 
-    store: SessionStore
     leases: Leases
-    journal: Journal
-    pairs: int
     announcer: Announcer | None
 
     def save(self, reserved: Reserved, ended: StoredTurn, deadline: Deadline, *, changed: bool) -> bool:
         """Whether the turn is kept as it should be. Where it can't, the session is freed, unless something was changed."""
         held, ends = reserved.turn, deadline.end().share(_TO_SAVE)
-        is_kept = bool(self.pairs) or ended.status == WAITING
+        is_kept = bool(self.leases.pairs) or ended.status == WAITING
         try:
             if is_kept:
-                self.store.save(ended, ends)
+                self.leases.store.save(ended, ends)
             else:
                 # while nothing is kept of what closes them, those that waited must be gone first
                 for closed in (other for other in reserved.others if other.status == CLOSED):
-                    self.store.free(closed, ends)
-                self.store.free(held, ends)
+                    self.leases.store.free(closed, ends)
+                self.leases.store.free(held, ends)
         except AgentError as error:
-            self._warn("the answer could not be saved", error)
+            self.leases.warn("the answer could not be saved", error)
             if not (changed or held.messages):
                 self.leases.give_back(reserved, deadline)
             return False
@@ -56,9 +53,9 @@ class Keeping(msgspec.Struct, frozen=True):
             self.leases.give_back(reserved, deadline)
             return
         try:
-            self.store.save(replace(held, messages=messages, lease_until=0), deadline.end().share(_TO_SAVE))
+            self.leases.store.save(replace(held, messages=messages, lease_until=0), deadline.end().share(_TO_SAVE))
         except AgentError as error:  # the lease ends by itself
-            self._warn("a failed turn could not be freed", error)
+            self.leases.warn("a failed turn could not be freed", error)
         self.leases.close(reserved, deadline)
 
     def announce(self, session_id: str, waiting: StoredTurn, deadline: Deadline) -> None:
@@ -68,17 +65,14 @@ class Keeping(msgspec.Struct, frozen=True):
             if self.announcer:
                 self.announcer.announce(session_id, waiting.waiting, entries, deadline.end().share(_TO_TELL))
         except AgentError as error:
-            self._warn("nobody could be told of what waits", error)
+            self.leases.warn("nobody could be told of what waits", error)
 
     def trim(self, reserved: Reserved, completed: Sequence[StoredTurn], now: float, deadline: Deadline) -> None:
         """Deletes what is kept no longer. Best effort: the next turn does what this one couldn't."""
         turn = reserved.turn
-        surplus = history.surplus(reserved.others, completed, turn.turn, self.pairs, now)[-_TRIMMED_AT_ONCE:]
+        surplus = history.surplus(reserved.others, completed, turn.turn, self.leases.pairs, now)[-_TRIMMED_AT_ONCE:]
         try:
             if surplus:
-                self.store.trim(turn.key, surplus, deadline.end())
+                self.leases.store.trim(turn.key, surplus, deadline.end())
         except AgentError as error:
-            self._warn("old turns could not be deleted", error)
-
-    def _warn(self, message: str, error: AgentError) -> None:
-        self.journal.warning(message, detail=error.detail or error.message)
+            self.leases.warn("old turns could not be deleted", error)

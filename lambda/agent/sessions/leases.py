@@ -119,7 +119,7 @@ class Leases(msgspec.Struct, frozen=True):
         try:
             self.store.free(reserved.turn, deadline.end().share(0.5))
         except AgentError as error:
-            self._warn(error)
+            self.warn("a turn could not be freed", error)
         self._end_lease(reserved.overtaken, deadline)
 
     def close(self, reserved: Reserved, deadline: Deadline) -> None:
@@ -134,10 +134,11 @@ class Leases(msgspec.Struct, frozen=True):
         except SessionBusyError:
             return  # another request has it
         except AgentError as error:
-            self._warn(error)
+            self.warn("a turn could not be freed", error)
 
-    def _warn(self, error: AgentError) -> None:
-        self.journal.warning("a turn could not be freed", detail=error.detail or error.message)
+    def warn(self, message: str, error: AgentError) -> None:
+        """Tells of something that went wrong and did not stop the turn."""
+        self.journal.warning(message, detail=error.detail or error.message)
 
     def _whole(self, seen: StoredTurn, deadline: Deadline) -> StoredTurn:
         """A turn that was seen just now; an answer without it is more likely broken than true, and would lose the turn."""

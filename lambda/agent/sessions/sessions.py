@@ -130,7 +130,7 @@ class Sessions(msgspec.Struct, frozen=True):
             question.listener.start(question.session_id, question.request_id, held.turn)
             question.listener.begin(turn.steps)
         used_before = turn.usage.total
-        keeping = Keeping(self.store, self._leases(), self.journal, self.pairs, self.announcer)
+        keeping = Keeping(self._leases(), self.announcer)
         try:
             outcome = turn.run()
         except BaseException:
