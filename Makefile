@@ -2,7 +2,7 @@
 # Stamps carry the checksum of the locks, so that setting up is a look at two files when nothing changed.
 
 PY := .venv/bin/python
-SOURCES := $(wildcard lambda local infra tests bench pictures app.py docs/examples)
+SOURCES := $(wildcard lambda local infra tests bench app.py docs/examples)
 
 # An interpreter that was removed or upgraded away leaves a .venv that can't run: its stamps are void.
 $(shell test -x $(PY) || rm -f .venv/*.stamp)
@@ -97,9 +97,6 @@ synth diff deploy destroy:
 
 deploy-local: $(DEV)  ## the whole deployment on this machine, without an account
 	@$(PY) -m local.deploy $(ARGS)
-
-pictures: $(DEV)  ## renew the pictures of the README
-	@$(PY) -m pytest -q tests/page/pictures.py
 
 bench: $(DEV)  ## what the function costs beside a script written by hand, as ratios
 	@$(PY) -m bench $(ARGS)

@@ -1,4 +1,4 @@
-"""The pictures of the README, made anew: `make pictures`."""
+"""The pictures of the README, made anew by `.venv/bin/python -m pytest -q tests/page/pictures.py`."""
 
 import io
 import os

@@ -88,8 +88,10 @@ def seconds_left(request: HttpRequest, left: float, http_seconds: float, now: fl
 
 
 def is_warm_up(event: object) -> bool:
-    """Whether the event only keeps the function warm."""
-    return isinstance(event, dict) and (event.get("source") == "aws.events" or event.get("warmer") is True)
+    """Whether the event only keeps the function warm; beside a question or a yes, its keys are unknown ones."""
+    if not isinstance(event, dict) or {"question", "approvals"} & event.keys():
+        return False
+    return event.get("source") == "aws.events" or event.get("warmer") is True
 
 
 def body_of(request: HttpRequest) -> object:

@@ -113,6 +113,13 @@ def test_a_warm_up_ping_asks_no_model(whole: Whole, event: dict[str, Any]) -> No
     assert not whole.requests
 
 
+@pytest.mark.parametrize("more", [{"source": "aws.events"}, {"warmer": True}], ids=["schedule", "warmer"])
+def test_a_question_is_answered_whatever_stands_beside_it(whole: Whole, more: dict[str, Any]) -> None:
+    answer, error = whole.ask({"question": "hi", **more})
+    assert error is None
+    assert answer["answer"] == "Fine."
+
+
 def test_a_warm_up_ping_needs_no_settings() -> None:
     assert start({}).answer({"warmer": True}, None)[1] is None
 
