@@ -11,7 +11,8 @@ from tests.torture.processes import Answer
 
 _SECONDS = 6.0  # of the function
 _ATTEMPTS = 3  # of a model call
-_MOST = {"Query": 9}  # calls of an operation: three attempts of each of three reservations
+# calls of an operation: three attempts of each of three reservations, and of each of three saves
+_MOST = {"Query": 9, "UpdateItem": 9}
 _MOST_OF_OTHERS = 8
 _STEPS = {"chat": 1, "letter": 2, "letters": 3}
 _UNAVAILABLE = (503, "model_unavailable")
@@ -42,7 +43,7 @@ def model_fails(ground: Ground, kind: Kind, *, once: bool = False) -> None:
 def storage_fails(ground: Ground, kind: Kind, operation: str) -> None:
     """Every call of an operation of the storage fails."""
     plan = Plan(kind, operation)
-    down = _TOO_LATE if kind == "silent" else _STORAGE_DOWN
+    down = _TOO_LATE if kind in ("silent", "late") else _STORAGE_DOWN  # three attempts take all of the turn's time
     wanted = down if kind in STORAGE_CODES.get(operation, ()) else (200, "")
     answer = _turn(ground, plan, "chat")
     ground.tally.expect((answer.status, answer.code) == wanted, str(plan), f"got {answer} instead of {wanted}")
