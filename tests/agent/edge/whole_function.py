@@ -73,15 +73,17 @@ class Whole:
     def ask(self, event: object, context: Any = None) -> tuple[Any, AgentError | None]:
         """What the function answers, or would raise."""
         context = context or FakeContext(unique("invocation"))
-        if not (self.streams and self.runtime and is_for_a_turn(event)):
+        if not (self.streams and self.runtime):
             return self.function.answer(event, context)
         invocation = Invocation(b"", 0, request_id=context.aws_request_id)
         self.runtime.expect(invocation)
-        answer, error = self.function.answer({**event, "stream": True}, context)
+        streaming = {**event, "stream": True} if is_for_a_turn(event) else None
+        answer, error = self.function.answer(streaming or event, context)
         if self.runtime.take(context.aws_request_id):
             return answer, error
         assert (answer, error) == (None, None)
-        return _end_of(invocation.outcome.result(10))
+        outcome = invocation.outcome.result(10)
+        return _end_of(outcome) if streaming else (invocation.whole()[0], None)  # a REST API's answer is streamed, too
 
     def http(self, event: object) -> dict[str, Any]:
         """The response to an HTTP event, whose shape every gateway takes."""
