@@ -93,16 +93,16 @@ class Config:
         optional(values.TOOLS, empty_is_null=False),
         "tool modules, * for all of your own; null means *, empty none",
     )
-    tool_timeout_seconds: float = setting(20, number(0.1, 900), "time of one tool use")
-    tool_result_max_chars: int = setting(20_000, whole(100, 1_000_000), "length of one tool result")
+    tool_timeout_seconds: float = setting(20, number(0.001, 900), "time of one tool use")
+    tool_result_max_chars: int = setting(20_000, whole(1, 10_000_000), "length of one tool result")
     max_tool_uses_per_step: int = setting(32, whole(1, 1000), "tool uses in a step that are run")
-    max_parallel_tools: int = setting(8, whole(1, 64), "tool uses that run at the same time")
+    max_parallel_tools: int = setting(8, whole(1, 100), "tool uses that run at the same time")
     approvers: tuple[str, ...] | None = setting(
         None, optional(values.CALLERS), "who alone may approve tool uses over HTTP"
     )
     approval_ttl_seconds: int = setting(86_400, whole(1, 31_536_000), "time for an approval")
     approval_topic: str | None = setting(None, optional(values.TOPIC), "SNS topic that is told when something waits")
-    session_ttl_days: int = setting(30, whole(1, 3650), "days after which a turn is deleted")
+    session_ttl_days: int = setting(30, whole(1, 36_500), "days after which a turn is deleted")
     http_timeout_seconds: int = setting(
         28, whole(1, 28), "time of a turn that came through the API, which gives up at 29 s"
     )
@@ -225,9 +225,9 @@ SETTINGS = (
 
 
 def print_table() -> None:
-    """Prints the keys as a Markdown table, with their defaults."""
+    """Prints the keys that the function doesn't read as a Markdown table; docs/reference.md tells of its settings."""
     print("| key | default | takes | meaning |\n| --- | --- | --- | --- |")
-    for item in fields(Config):
+    for item in (each for each in fields(Config) if not each.metadata["setting"]):
         value, rule = json.dumps(item.default), item.metadata["rule"]
         print(f"| `{item.name}` | `{value}` | {rule.allowed} | {item.metadata['meaning']} |")
 

@@ -38,9 +38,11 @@ def test_the_table_of_keys_is_the_one_that_is_printed(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.strip() in DEPLOY
 
 
-def test_every_key_of_cdk_json_is_told_with_its_default() -> None:
+def test_every_key_of_cdk_json_is_told_once_those_that_the_function_reads_among_its_settings() -> None:
     told = {cells[0].strip("`"): json.loads(cells[1].strip("`")) for cells in table("key")}
-    assert told == {item.name: item.default for item in fields(Config)}
+    assert told == {item.name: item.default for item in fields(Config) if not item.metadata["setting"]}
+    settings = {item.name.upper() for item in fields(Config) if item.metadata["setting"]}
+    assert settings <= set(re.findall(r"^\| `([A-Z_]+)`", PAGES["reference"], re.MULTILINE))
 
 
 def test_every_key_that_the_text_names_exists() -> None:

@@ -21,6 +21,7 @@ from infra.config import Config
 from infra.context import from_context
 from infra.session_table import ACTIONS, INDEX, INDEX_ACTIONS
 from tests.infra.synthesis import Synthesis, context
+from tests.test_readme import settings_read
 
 # Set by the stack itself, from what it makes.
 MADE = {"TABLE_NAME": "table"}
@@ -91,6 +92,14 @@ def test_fields_for_the_model_arrive_as_they_stand_in_cdk_json() -> None:
     fields_of_ours = {"top_k": 5, "stop": ["終"], "nested": {"x": 0.5, "y": None}}
     environment = from_context(context(model_request_fields=fields_of_ours)).environment()
     assert Settings.from_environment({**environment, **MADE}).model_request_fields == fields_of_ours
+
+
+def test_numbers_have_one_set_of_bounds_but_for_what_the_gateway_waits() -> None:
+    rules = {item.name.upper(): item.metadata["rule"].allowed for item in fields(Config) if item.metadata["setting"]}
+    read = {name: how for name, how in settings_read().items() if name in rules}
+    for name, (method, others) in read.items():
+        if method.endswith(("integer", "number")) and name != "HTTP_TIMEOUT_SECONDS":  # the API gives up at 29 s
+            assert f"from {others[-2]} to {others[-1]}" in rules[name], name
 
 
 @pytest.mark.parametrize("end", ["low", "high"])
