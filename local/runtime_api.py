@@ -8,6 +8,7 @@ import base64
 import json
 import queue
 import re
+import socket
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -63,6 +64,8 @@ class RuntimeApi(ThreadingHTTPServer):
 
     def __init__(self, function_arn: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        # connections inherit it: a reader who doesn't read shows soon
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
         self.function_arn = function_arn
         self.address = f"127.0.0.1:{self.server_port}"
         self.waiting: queue.Queue[Invocation | None] = queue.Queue()

@@ -13,6 +13,7 @@ from typing import Any
 _CLIENT = "awslambdaric.lambda_runtime_client"
 _NEXT, _POSTS = "wait_next_invocation", ("post_invocation_result", "post_invocation_error")
 _SECONDS = 5.0  # for a server in the same machine to take a connection, and to confirm what it was sent
+_HELD = 65_536  # bytes
 _MOST_HEAD = 65_536  # bytes of that confirmation
 _CHANGED = "Lambda's runtime client has changed: answers stream, but each of them ends its environment"
 
@@ -78,6 +79,8 @@ class _Post:
         self._unsent = head
         connection.settimeout(None)  # a reader may take its time
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # what the system holds for a reader who doesn't read would come on top of our own queue: megabytes of it
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _HELD)
 
     def write(self, data: bytes) -> None:
         """Sends a chunk. Raises OSError."""
