@@ -15,7 +15,7 @@ from agent.errors import (
     SessionBusyError,
     StorageUnavailableError,
 )
-from tests.documents import README
+from tests.documents import ROOT
 from tests.infra import journal
 from tests.infra.alarms import alarms, metrics_of, names_of, rings
 from tests.infra.synthesis import ENDPOINT, EVERYTHING, TOKENS, UNWATCHED, Synthesis, dashboard
@@ -57,11 +57,11 @@ def test_what_is_slow_alarms_before_its_time_is_over(synthesise: Synthesise) -> 
     assert thresholds == {"Duration": 900 * function, "Latency": 900 * api}
 
 
-def test_watching_costs_what_the_readme_says(stack: Synthesis) -> None:
+def test_watching_costs_what_the_documents_say(stack: Synthesis) -> None:
     number = sum(len(metrics_of(alarm)) for alarm in alarms(stack))
     own = len(journal.metrics_of(journal.lines(stack.environment(), journal.everything("model"))))
     told = f"{own} metrics at 0.30, alarms on {number} metrics at 0.10, a dashboard at 3.00"
-    assert told in " ".join(README.split())
+    assert told in " ".join((ROOT / "docs" / "operations.md").read_text(encoding="utf-8").split())
 
 
 def test_the_limit_of_tokens_a_day_is_the_chosen_one_or_none(synthesise: Synthesise, stack: Synthesis) -> None:
