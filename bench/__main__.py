@@ -12,16 +12,21 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import boto3
+import certifi
 from moto.server import ThreadedMotoServer
 
+from bench.first_text import FIRST_PIECE_SECONDS, PAUSE_SECONDS, PIECES
 from local.bedrock.reply import Reply
 from local.bedrock.server import BedrockServer
+from tests.agent.aws.servers import Authority, answering, ok, serving
 
 _ROOT = Path(__file__).parent.parent
 _TARGETS = {"script by hand": "bench.plain", "this function": "handler"}
@@ -37,14 +42,20 @@ def model(_: str, request: dict[str, Any]) -> Reply:
     return Reply([{"text": "Let me look."}, {"toolUse": use}], "tool_use")
 
 
-def measured(module: str, turns: int, environment: Mapping[str, str]) -> dict[str, float]:
+def speaker(_: str, request: dict[str, Any]) -> Reply:
+    """An answer that takes a second, in pieces."""
+    said = "x" * 8 * PIECES
+    return Reply([{"text": said}], latency_seconds=FIRST_PIECE_SECONDS, pause_seconds=PAUSE_SECONDS)
+
+
+def measured(module: str, *arguments: str, environment: Mapping[str, str]) -> dict[str, float]:
     """The figures of one fresh process, in milliseconds of CPU time."""
-    command = [sys.executable, "-m", "bench.worker", module, str(turns)]
+    command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, cwd=_ROOT, env=dict(environment), capture_output=True, text=True, check=False)
     try:
         figures: dict[str, float] = json.loads(done.stderr.splitlines()[-1])
     except (IndexError, ValueError):
-        raise SystemExit(f"{module} failed:\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}") from None
+        raise SystemExit(f"{arguments[0]} failed:\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}") from None
     return figures
 
 
@@ -72,22 +83,56 @@ def main() -> None:
         "MODEL_ID": _MODEL_ID,
     }
     figures: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in _TARGETS}
-    with BedrockServer(model) as bedrock:
+    over_tls = defaultdict[str, dict[str, list[float]]](lambda: defaultdict(list))
+    streamed = defaultdict[str, list[float]](list)
+    with BedrockServer(model) as bedrock, BedrockServer(speaker) as speaks, _over_tls() as (bundle, closing, keeping):
         environment["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"] = bedrock.url
         for run in range(args.runs):
             order = list(_TARGETS.items())[:: 1 if run % 2 else -1]  # noise of the machine hits both alike
             for name, module in order:
                 table = f"{module.replace('.', '-')}-{run}"
                 _create_table(table, environment)
-                for row, value in measured(module, args.turns, {**environment, "TABLE_NAME": table}).items():
+                turns = {**environment, "TABLE_NAME": table}
+                for row, value in measured("bench.worker", module, str(args.turns), environment=turns).items():
                     figures[name][row].append(value)
+                calls = {**environment, "AWS_CA_BUNDLE": bundle}
+                for row, value in measured("bench.connection", module, closing, keeping, environment=calls).items():
+                    over_tls[name][row].append(value)
+            heard = environment | {"TABLE_NAME": f"handler-{run}", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": speaks.url}
+            for row, value in measured("bench.first_text", "3", environment=heard).items():
+                streamed[row].append(value)
             sys.stderr.write(f"run {run + 1} of {args.runs}\n")
     moto.stop()
-    base, ours = figures.values()
-    print("| CPU, ms, median | " + " | ".join(_TARGETS) + " | ratio |\n| --- | ---: | ---: | ---: |")
+    _print("CPU, ms, median", figures)
+    print()
+    _print("TLS alone, with a store of real size", over_tls)
+    print(f"\n| a streamed answer of 1 s, wall, ms (the model's own first piece: {FIRST_PIECE_SECONDS * 1000:.0f}) | |")
+    print("| --- | ---: |")
+    for row, values in streamed.items():
+        print(f"| {row} | {statistics.median(values):.1f} |")
+
+
+def _print(title: str, figures: Mapping[str, Mapping[str, list[float]]]) -> None:
+    base, ours = (figures[name] for name in _TARGETS)
+    print(f"| {title} | " + " | ".join(_TARGETS) + " | ratio |\n| --- | ---: | ---: | ---: |")
     for row in base:
         plain, project = statistics.median(base[row]), statistics.median(ours[row])
         print(f"| {row} | {plain:.1f} | {project:.1f} | {project / plain:.2f} |")
+
+
+@contextmanager
+def _over_tls() -> Iterator[tuple[str, str, str]]:
+    """A file of trusted certificates, and two servers that have one of these: one closes its connections, one keeps them."""
+    with tempfile.TemporaryDirectory() as folder:
+        authority = Authority(Path(folder))
+        bundle = Path(folder) / "bundle.pem"
+        bundle.write_bytes(Path(certifi.where()).read_bytes() + authority.bundle.read_bytes())
+        closing = answering(ok(b"{}", Connection="close"), close=True)
+        with (
+            serving(closing, authority.context()) as first,
+            serving(answering(ok(b"{}")), authority.context()) as second,
+        ):
+            yield str(bundle), first.url, second.url
 
 
 def _create_table(name: str, environment: Mapping[str, str]) -> None:

@@ -47,8 +47,11 @@ def _everyone() -> ssl.SSLContext:
 def _company(bundle: str, *, beside_others: bool = False) -> ssl.SSLContext:
     file, folder = (None, bundle) if Path(bundle).is_dir() else (bundle, None)
     try:
-        context = _everyone() if beside_others else ssl.create_default_context(cafile=file, capath=folder)
-        context.load_verify_locations(file, folder)
+        if beside_others:
+            context = _everyone()
+            context.load_verify_locations(file, folder)
+        else:
+            context = ssl.create_default_context(cafile=file, capath=folder)
     except (OSError, ssl.SSLError) as error:
         raise MisconfiguredError(detail=f"AWS_CA_BUNDLE is {bundle!r}, which can't be read: {error}.") from error
     # Python 3.13 turned it on, and companies' own authorities rarely keep all of RFC 5280 (cpython#138193)

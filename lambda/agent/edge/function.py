@@ -1,7 +1,7 @@
 """One execution environment as Lambda calls it: every event gets its answer here, and every failure its documented one."""
 
+import secrets
 import traceback
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -47,7 +47,7 @@ class Function:
         """The response to an event, or the error to raise from the handler itself; neither where it was streamed."""
         if is_warm_up(event):
             return {"warm": True}, None
-        invocation = str(getattr(context, "aws_request_id", "") or uuid.uuid4())
+        invocation = str(getattr(context, "aws_request_id", "") or secrets.token_hex(16))
         self._failures.begin(invocation)
         request, error = attempt(lambda: http_request(event))
         way = self._way_of(event, request, invocation, self.entrance.origins) if self._way_of else None

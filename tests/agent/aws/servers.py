@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from agent.aws.endpoints import Endpoint
+if TYPE_CHECKING:
+    from agent.aws.endpoints import Endpoint
 
 Script = Callable[[socket.socket, bytes], None]
 """What a server does with a request: the connection, and head and body as they came. It may end the connection."""
@@ -37,6 +39,8 @@ class Server:
         return f"{self.scheme}://127.0.0.1:{self.port}"
 
     def endpoint(self, host: str = "127.0.0.1", *, is_aws: bool = False) -> Endpoint:
+        from agent.aws.endpoints import Endpoint  # the benchmark has these servers, too, without the function
+
         return Endpoint(self.scheme, host, self.port, is_aws=is_aws)
 
 

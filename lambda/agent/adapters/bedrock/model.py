@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from agent.adapters.bedrock.caching import with_cache_points
 from agent.adapters.bedrock.stream import gather
 from agent.adapters.families import family_of, suited
-from agent.adapters.refusals import read_refusal
 from agent.aws.errors import CallError, ServiceError, TimedOutError, UnreadableError
 from agent.aws.event_stream import events
 from agent.deadline import Deadline
@@ -182,6 +181,8 @@ def _translated(error: CallError) -> tuple[AgentError, bool]:
         return OutOfTimeError(detail=detail), False
     if not isinstance(error, ServiceError):
         return ModelUnavailableError(detail=detail), True
+    from agent.adapters.refusals import read_refusal  # whose patterns take a millisecond of a cold start
+
     ours = read_refusal(error.status, error.code, error.message, detail, _CHECK)
     if error.is_misconfigured and not isinstance(ours[0], MisconfiguredError):
         return MisconfiguredError(detail=f"{detail} {_CHECK}"), False
