@@ -28,7 +28,7 @@ from agent.ports import Model, SecretStore
 from agent.sessions.inbox import Inbox
 from agent.sessions.sessions import Sessions
 from agent.sessions.tokens import DailyTokens
-from agent.settings import Settings
+from agent.settings import Settings, listed
 from agent.tooling.offered import load_tools
 from agent.tooling.tool_secrets import Vault, declared_secrets
 from agent.tooling.toolbox import Toolbox, ToolLimits
@@ -146,9 +146,10 @@ def start(environment: Mapping[str, str], own: Path = _OWN) -> Function:
         app, failure = attempt(lambda: build(settings, own, environment, logger, metrics, traces))
     if failure:
         journal.failure(failure, environment.get("MODEL_ID", ""), request_id="")
-    # read by itself: the answer that tells of wrong settings streams, too
+    # read by themselves: the answer that tells of wrong settings streams, too, and a browser may read it
     streams = environment.get("STREAMING", "").strip().lower() == "true"
-    return Function(Entrance(app, failure), journal, _way_of(environment, journal) if streams else None)
+    entrance = Entrance(app, failure, listed(environment.get("CORS_ORIGINS", "")))
+    return Function(entrance, journal, _way_of(environment, journal) if streams else None)
 
 
 def _way_of(environment: Mapping[str, str], journal: PowertoolsJournal) -> WayOf:

@@ -186,9 +186,12 @@ class _Reader(msgspec.Struct, frozen=True):
 
     def names(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         text = self.environment.get(name)
-        if text is None:
-            return default
-        return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+        return default if text is None else listed(text)
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The names in a text with commas between them, each once."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def _refuse(constant: str) -> None:

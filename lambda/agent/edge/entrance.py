@@ -47,15 +47,11 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Entrance(msgspec.Struct, frozen=True):
-    """The app, or the failure that answers every event in its place."""
+    """The app, or the failure that answers every event in its place; `origins` may read answers from a browser."""
 
     app: App | None
     failure: AgentError | None
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """CORS_ORIGINS, none where there is no app."""
-        return self.app.settings.cors_origins if self.app else ()
+    origins: tuple[str, ...] = ()
 
     def running(self) -> App:
         """The app. Raises what kept it from being built."""

@@ -158,7 +158,7 @@ def stage(
     )
     runtime = LambdaRuntime({"AWS_LAMBDA_RUNTIME_API": broken or api.address}, warn)
     function = Function(
-        Entrance(App(settings, sessions, Inbox(store, time.time)), None),
+        Entrance(App(settings, sessions, Inbox(store, time.time)), None, settings.cors_origins),
         failures,
         Streams(runtime.open, warn, quiet).of,
     )

@@ -72,6 +72,14 @@ def test_an_internal_failure_is_readable_too(whole: Whole) -> None:
     assert response["headers"]["access-control-allow-origin"] == ORIGIN
 
 
+@pytest.mark.parametrize("wrong", [{"TOOLS": "none"}, {"MAX_STEPS": "none"}], ids=["a tool", "a setting"])
+def test_what_is_set_up_wrongly_is_readable_too(whole: Whole, wrong: dict[str, str]) -> None:
+    function = function_at(whole.server, CORS_ORIGINS=ORIGIN, **wrong)
+    response, _ = function.answer(rest_api(body={"question": "hi"}, headers={"origin": ORIGIN}), None)
+    assert response is not None
+    assert (response["statusCode"], response["headers"]["access-control-allow-origin"]) == (500, ORIGIN)
+
+
 def test_retry_after_may_be_read_by_a_page(whole: Whole) -> None:
     whole.play({"error": "ServiceQuotaExceededException"})
     headers = headers_of(whole, rest_api(body={"question": "hi"}, headers={"origin": ORIGIN}))
