@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from agent.adapters.bedrock.model import BedrockModel, Inference
 from agent.deadline import Deadline
-from agent.errors import LeaseLostError, SessionBusyError
+from agent.errors import SessionBusyError
 from agent.messages import Block, Usage
 from agent.ports import IndexKey, ModelReply, ModelRequest, StoredTurn, TextListener, ToolRecord, seconds_left
 from agent.sessions.states import state_of
@@ -207,7 +207,7 @@ class FakeStore:
         self._called("save")
         standing = self._held(turn)
         if standing is None:
-            raise LeaseLostError
+            raise SessionBusyError
         if turn.messages is None:  # an update leaves what it doesn't name
             turn = replace(turn, messages=standing.messages)
         if turn.response is None:
@@ -218,7 +218,7 @@ class FakeStore:
         self._called("free")
         standing = self.items.get((turn.key, turn.turn))
         if standing and standing.lease_id != turn.lease_id:
-            raise LeaseLostError
+            raise SessionBusyError
         self.items.pop((turn.key, turn.turn), None)
 
     def trim(self, key: str, turns: Sequence[int], deadline: Deadline) -> None:

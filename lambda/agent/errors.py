@@ -138,11 +138,3 @@ class ToolError(AgentError):
 
     code = "tool_error"
     default = "The tool failed and gave no reason."
-
-
-class LeaseLostError(AgentError):
-    """The stored turn is no longer ours: its lease ended and another request took it over."""
-
-    code = "session_busy"
-    default = SessionBusyError.default
-    retry_after = 5

@@ -150,11 +150,11 @@ class SessionStore(Protocol):
         ...
 
     def save(self, turn: StoredTurn, deadline: Deadline) -> None:
-        """Overwrites the turn that we hold. Raises LeaseLostError where we hold it no longer."""
+        """Overwrites the turn that we hold. Raises SessionBusyError where we hold it no longer."""
         ...
 
     def free(self, turn: StoredTurn, deadline: Deadline) -> None:
-        """Deletes the turn that we hold; that it is gone is as good. Raises LeaseLostError where another request has it."""
+        """Deletes the turn that we hold; that it is gone is as good. Raises SessionBusyError where another request has it."""
         ...
 
     def trim(self, key: str, turns: Sequence[int], deadline: Deadline) -> None:

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from agent.errors import (
     AgentError,
-    LeaseLostError,
     ModelThrottledError,
     ModelUnavailableError,
     NotFoundError,
@@ -333,7 +332,7 @@ def test_a_lost_lease_is_told_by_the_store(office: Office) -> None:
     office.wait()
     turn = office.sessions().store.get(office.key, 1, office.clock.deadline(9))
     assert turn
-    with pytest.raises(LeaseLostError):
+    with pytest.raises(SessionBusyError):
         office.sessions().store.free(replace(turn, lease_id="another"), office.clock.deadline(9))
 
 

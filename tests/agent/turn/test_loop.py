@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from agent.errors import (
-    LeaseLostError,
     MisconfiguredError,
     ModelError,
     ModelThrottledError,
     ModelUnavailableError,
     PromptTooLongError,
+    SessionBusyError,
 )
 from agent.messages import Message, assistant_text, user_text
 from agent.tooling.tool import Tool, tool, tool_from_schema
@@ -203,9 +203,9 @@ def test_a_tool_with_side_effects_does_not_run_where_the_lease_is_lost() -> None
     pay, calls = spy("pay", side_effects=True)
 
     def lost(messages: Sequence[Message]) -> None:
-        raise LeaseLostError
+        raise SessionBusyError
 
-    with pytest.raises(LeaseLostError):
+    with pytest.raises(SessionBusyError):
         make_turn(FakeModel([asks(use("t1", "pay"))]), [pay], write_down=lost).run()
     assert calls == []
 

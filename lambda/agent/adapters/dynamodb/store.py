@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from agent.adapters.dynamodb.items import from_item, to_item, to_update
 from agent.aws.errors import CallError, ServiceError, UnreadableError
 from agent.deadline import Deadline
-from agent.errors import AgentError, LeaseLostError, MisconfiguredError, SessionBusyError, StorageUnavailableError
+from agent.errors import AgentError, MisconfiguredError, SessionBusyError, StorageUnavailableError
 from agent.ports import StoredTurn, seconds_left
 from agent.sessions.states import state_of
 
@@ -87,7 +87,7 @@ class DynamoDBStore:
                 return
             except CallError as error:
                 if _is_refused(error):
-                    raise LeaseLostError(detail="another request has taken the turn over") from error
+                    raise SessionBusyError(detail="another request has taken the turn over") from error
                 ours = translated(error)
                 if isinstance(ours, StorageUnavailableError):
                     if attempt < _ATTEMPTS and deadline.pause(attempt, _FIRST_PAUSE):
@@ -106,7 +106,7 @@ class DynamoDBStore:
             self._call("DeleteItem", {"Key": _key(turn.key, turn.turn), **condition}, deadline)
         except CallError as error:
             if _is_refused(error):
-                raise LeaseLostError(detail="another request has taken the turn over") from error
+                raise SessionBusyError(detail="another request has taken the turn over") from error
             raise translated(error) from error
 
     def trim(self, key: str, turns: Sequence[int], deadline: Deadline) -> None:

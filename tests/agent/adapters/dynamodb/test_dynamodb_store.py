@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agent.adapters.dynamodb.store import DynamoDBStore
 from agent.aws.errors import ConnectionFailedError, TimedOutError, UnreadableError
 from agent.deadline import Deadline
-from agent.errors import LeaseLostError, MisconfiguredError, SessionBusyError, StorageUnavailableError
+from agent.errors import MisconfiguredError, SessionBusyError, StorageUnavailableError
 from agent.ports import DONE, RUNNING
 from tests.agent.adapters.dynamodb.tables import (
     NOW,
@@ -173,7 +173,7 @@ def test_a_save_that_is_made_once_and_answered_never_does_not_undo_a_takeover(
     store.reserve(crashed, None, NOW, soon())
     store.reserve(running_turn(key, lease="new"), crashed, NOW + 100, soon())
     client.before = lambda operation, count: PASSING[-1] if operation == "update_item" and count == 1 else None
-    with pytest.raises(LeaseLostError):
+    with pytest.raises(SessionBusyError):
         store.save(done_turn(key, 1), soon())
     assert store.load(key, 1, NOW, soon())[0].lease_id == "new"
 

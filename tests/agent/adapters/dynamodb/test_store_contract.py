@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from agent.errors import LeaseLostError, SessionBusyError
+from agent.errors import SessionBusyError
 from agent.ports import BLOCKED, DONE, RUNNING, WAITING, SessionStore, StoredTurn
 from tests.agent.adapters.dynamodb.tables import (
     NOW,
@@ -168,7 +168,7 @@ def test_saving_needs_the_lease(store: SessionStore, key: str) -> None:
     crashed = running_turn(key, lease="crashed")
     store.reserve(crashed, None, NOW, SOON)
     store.reserve(running_turn(key, lease="new"), crashed, NOW + 100, SOON)
-    with pytest.raises(LeaseLostError):
+    with pytest.raises(SessionBusyError):
         store.save(replace(done_turn(key, 1), lease_id="crashed"), SOON)
     assert store.load(key, 1, NOW, SOON)[0].status == RUNNING
 
@@ -177,7 +177,7 @@ def test_saving_does_not_bring_back_a_session_that_was_deleted(store: SessionSto
     turn = running_turn(key)
     store.reserve(turn, None, NOW, SOON)
     store.free(turn, SOON)
-    with pytest.raises(LeaseLostError):
+    with pytest.raises(SessionBusyError):
         store.save(replace(done_turn(key, 1), lease_id="mine"), SOON)
     assert store.load(key, 1, NOW, SOON) == []
 
@@ -191,7 +191,7 @@ def test_saving_twice_is_saving_once(store: SessionStore, key: str) -> None:
 
 def test_freeing_deletes_only_what_is_held(store: SessionStore, key: str) -> None:
     store.reserve(running_turn(key, lease="another"), None, NOW, SOON)
-    with pytest.raises(LeaseLostError):
+    with pytest.raises(SessionBusyError):
         store.free(running_turn(key, lease="mine"), SOON)
     assert len(store.load(key, 1, NOW, SOON)) == 1
     store.free(running_turn(key, lease="another"), SOON)
