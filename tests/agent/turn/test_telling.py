@@ -137,7 +137,7 @@ def test_a_long_text_is_told_in_linear_time(piece: str) -> None:
         return time.process_time() - began
 
     # ten times as much takes about ten times as long, not a hundred times
-    assert seconds(100_000) < 40 * max(seconds(10_000), 0.01)
+    assert seconds(100_000) < 40 * max(seconds(10_000), 0.03)
 
 
 @pytest.mark.parametrize("tag", ["think", "reasoning"])
