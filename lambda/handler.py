@@ -10,6 +10,7 @@ from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
 
+from agent.adapters.bedrock.caching import has_caching
 from agent.adapters.bedrock.model import BedrockModel, Inference
 from agent.adapters.dynamodb.index import DynamoDBIndex
 from agent.adapters.dynamodb.meter import DynamoDBMeter
@@ -120,6 +121,9 @@ def _models(settings: Settings, aws: AWS, journal: PowertoolsJournal, store: Sec
     else:
         client = aws.client("bedrock-runtime")
         models = [BedrockModel(client, each, inference.for_model(each, settings.model_id)) for each in ids]
+        for each in ids if inference.prompt_caching else ():
+            if not has_caching(each):
+                journal.warning("PROMPT_CACHING is auto, but this model is asked to cache nothing", detail=each)
     models = [MendingModel(model, journal.warning) for model in models]
     if settings.model_tool_use == "react":
         from agent.adapters.react.model import ReActModel

@@ -12,6 +12,7 @@ from agent.errors import MisconfiguredError
 from handler import start
 from tests.agent.edge.gateway_events import http_api
 from tests.agent.edge.whole_function import Whole, least_environment, unique
+from tests.fakes import CLAUDE, LLAMA
 
 PROMPT = "You are a clerk.\n"
 
@@ -58,6 +59,22 @@ def test_without_a_prompt_there_is_none_and_the_log_says_so_once(
     assert [(line["level"], line["message"]) for line in told] == [
         ("WARNING", f"no system prompt: {own.name}/system_prompt.md is missing or blank")
     ]
+
+
+@pytest.mark.parametrize(
+    ("model_id", "caching", "told"),
+    [
+        ("arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1", "auto", 1),
+        ("arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1", "off", 0),
+        (LLAMA, "auto", 1),
+        (CLAUDE, "auto", 0),
+    ],
+)
+def test_the_log_says_at_start_where_nothing_will_be_cached(
+    whole: Whole, own: Path, model_id: str, caching: str, told: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    function_of(whole, own, MODEL_ID=model_id, PROMPT_CACHING=caching)
+    assert capsys.readouterr().out.count("PROMPT_CACHING is auto, but this model is asked to cache nothing") == told
 
 
 def test_a_prompt_that_is_no_utf_8_is_told_with_its_file(whole: Whole, own: Path) -> None:
