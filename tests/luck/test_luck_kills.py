@@ -22,8 +22,10 @@ def test_a_turn_that_is_killed_at_any_instruction_leaves_a_session_that_goes_on(
 
 def test_a_turn_that_is_killed_at_any_moment_leaves_a_session_that_goes_on(ground: Ground) -> None:
     choice = random.Random(1)
-    for _ in range(3):
+    for _ in range(12):  # how fast a turn is depends on the machine
         killing.killed_after_a_time(ground, choice)
+        if ground.tally.counts["kills"] == 3:
+            break
     assert ground.tally.counts["kills"]
 
 

@@ -43,7 +43,7 @@ def any_kill_at_a_call(choice: random.Random) -> Plan:
     return Plan(choice.choice(KILLS), operation, first=choice.randint(1, 3), times=1)
 
 
-def killed_after_a_time(ground: Ground, choice: random.Random, longest: float = 0.12) -> None:
+def killed_after_a_time(ground: Ground, choice: random.Random, longest: float = 0.02) -> None:
     """Dies at any moment, in whatever code it is."""
     seconds = choice.uniform(0.005, longest)
     session = _begun(ground)

@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,19 @@ def _git(folder: Path, *words: str) -> None:
 
 
 def _alive(number: int) -> bool:
+    """Whether the process lives on: one that was killed may need a moment to be gone."""
+    for _ in range(300):
+        if _is_gone(number):
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _is_gone(number: int) -> bool:
     try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except OSError:
-        return False
+        return True
 
 
 def test_a_file_is_created_run_and_listed(folder: Path) -> None:
