@@ -18,6 +18,6 @@ def respond(
         raise InvalidRequestError("stream must be true or false.")
     if isinstance(event, dict) and event.get("stream") and listener is None:
         raise InvalidRequestError("This function does not stream its answers: STREAMING is not true.")
-    if isinstance(event, dict) and "approvals" in event and "question" not in event:
+    if isinstance(event, dict) and "approvals" in event and event.get("question") is None:
         return entrance.approve(approvals_of(event), call)
     return entrance.ask(event, call)

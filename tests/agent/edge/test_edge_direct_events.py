@@ -103,6 +103,11 @@ def test_null_ids_count_as_left_out(whole: Whole) -> None:
     assert answer["session_id"]
 
 
+def test_a_yes_with_a_question_that_is_null_is_a_yes(whole: Whole) -> None:
+    yes = {"question": None, "session_id": unique(), "approvals": {"a" * 32: True}}
+    assert refused(whole, yes)["code"] == "not_found"
+
+
 @pytest.mark.parametrize(
     "event", [{"source": "aws.events", "detail": {}}, {"warmer": True}], ids=["schedule", "warmer"]
 )
