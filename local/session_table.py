@@ -77,6 +77,10 @@ class SessionTable:
         """The items of a session, oldest turn first."""
         return stored_items(self._client, self._name, session_id)
 
+    def put(self, item: Item) -> None:
+        """Put an item in, whatever stands there."""
+        self._client.put_item(TableName=self._name, Item=item)
+
     def forget(self, session_id: str) -> None:
         """Delete all turns of a directly invoked session."""
         for row in self.rows():

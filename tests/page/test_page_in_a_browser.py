@@ -115,7 +115,7 @@ def test_an_item_that_was_edited_shows_as_text(site: Site, open_page: Callable[.
     [item] = site.stack.sessions.items(kept)
     response = {**json.loads(item["response"]["S"]), "model_id": EVIL, "stop_reason": EVIL}
     edited = {**item, "question": {"S": EVIL}, "response": {"S": json.dumps(response)}, "created_at": {"S": EVIL}}
-    site.stack.sessions._client.put_item(TableName="sessions", Item=edited)
+    site.stack.sessions.put(edited)
     page = open_page()
     page.goto(f"{site.url}/#sessions")
     page.fill("#find-id", kept)
