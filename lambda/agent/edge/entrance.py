@@ -75,7 +75,9 @@ class Entrance(msgspec.Struct, frozen=True):
                 listener=call.listener,
             )
         )
-        return _started(answer, request_id, call.listener)
+        if call.listener:  # to a request that was answered before, too
+            call.listener.start(session_id, request_id, answer["turn"])
+        return answer
 
     def admit_approver(self, call: Call) -> None:
         """Raises ForbiddenError for who may not decide; whoever may invoke the function itself may."""
@@ -98,7 +100,7 @@ class Entrance(msgspec.Struct, frozen=True):
         # whoever may invoke the function itself may name any session
         if call.request and caller != call.caller and not app.settings.approvers:
             raise NotFoundError("Nothing in this session waits for approval.")
-        answer = app.sessions.approve(
+        return app.sessions.approve(
             Approval(
                 key=session_key(caller, said.session_id),
                 session_id=said.session_id,
@@ -109,14 +111,6 @@ class Entrance(msgspec.Struct, frozen=True):
                 listener=call.listener,
             )
         )
-        return _started(answer, call.invocation, call.listener)
-
-
-def _started(answer: dict[str, Any], request_id: str, listener: Listener | None) -> dict[str, Any]:
-    """The answer; who listens to a request that was answered before has its start, too."""
-    if listener:
-        listener.start(answer["session_id"], request_id, answer["turn"])
-    return answer
 
 
 def seconds_of(context: Any) -> float:

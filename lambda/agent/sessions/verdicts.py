@@ -57,6 +57,7 @@ class _Deciding(msgspec.Struct, frozen=True):
         answer = present_answer(known)
         if answer is None:
             raise NotFoundError(_NOTHING_WAITS)
+        self._start(known)
         return answer
 
     def _decide(self, found: StoredTurn) -> Reserved | dict[str, Any]:
@@ -70,10 +71,16 @@ class _Deciding(msgspec.Struct, frozen=True):
         else:  # under a new lease, so that of two answers at once only one is taken
             partly = replace(decided, response=result, lease_id=self.leases.new_id())
             self.leases.store.reserve(partly, found, self.now, self.approval.deadline)
+            self._start(found)
         for name, decision in new.items():
             use, tool = entries[name]["tool_use_id"], entries[name]["tool"]
             self.leases.journal.approval(self.approval.session_id, use, tool, decision.approved, decision.by)
         return result
+
+    def _start(self, turn: StoredTurn) -> None:
+        """Who listens to a yes after which nothing runs has the start of its turn, too."""
+        if self.approval.listener:
+            self.approval.listener.start(self.approval.session_id, turn.request_id, turn.turn)
 
     def _go_on(self, found: StoredTurn, **changes: Any) -> Reserved:
         leases, deadline = self.leases, self.approval.deadline

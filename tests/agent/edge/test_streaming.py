@@ -239,8 +239,18 @@ def test_a_yes_streams_what_comes_of_it(over_http: bool) -> None:
     assert sent.events[0] == asked.events[0]
     assert sent.events[1] == ("tool_use", {"step": 1, "tool_use_id": "t", "name": "refund"})
     assert sent.events[-1][1]["answer"] == "It is refunded."
-    assert [name for name, _ in again.events] == ["start", "answer"]
-    assert again.events[-1] == sent.events[-1]
+    assert again.events == [sent.events[0], sent.events[-1]]
+
+
+def test_a_yes_to_a_part_begins_like_its_turn_and_tells_what_is_left() -> None:
+    both = asks(use("t1", "refund", {"order": "7"}), use("t2", "refund", {"order": "8"}))
+    with stage(both) as scene:
+        asked = scene.send({**QUESTION, "stream": True})
+        first, second = asked.events[-1][1]["approvals"]
+        sent = scene.send({"session_id": "s", "approvals": {first["approval_id"]: True}, "stream": True})
+    assert sent.names == ["start", "answer"]
+    assert sent.events[0] == asked.events[0]
+    assert sent.events[-1][1]["approvals"] == [second]
 
 
 def test_a_yes_that_is_none_has_its_usual_status() -> None:
