@@ -56,11 +56,7 @@ class AgentFunction(Construct):
             snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if config.snapstart else None,
             reserved_concurrent_executions=config.reserved_concurrency,
         )
-        if key:
-            # On the resource, since the construct would let the role do more with the key than the table's grant does.
-            resource = self.function.node.default_child
-            assert isinstance(resource, lambda_.CfnFunction)
-            resource.kms_key_arn = key.key_arn
+        _encrypt(self.function, key)
         self.target: lambda_.IFunction = self.function
         if config.snapstart:
             cdk.Annotations.of(self.function).acknowledge_warning(
@@ -77,6 +73,14 @@ class AgentFunction(Construct):
         if config.function_url:
             mode = lambda_.InvokeMode.RESPONSE_STREAM if config.streaming else lambda_.InvokeMode.BUFFERED
             self.url = self.target.add_function_url(cors=_cors(config), invoke_mode=mode).url
+
+
+def _encrypt(function: lambda_.Function, key: kms.IKey | None) -> None:
+    """On the resource, since the construct would let the role do more with the key than the table's grant does."""
+    resource = function.node.default_child
+    assert isinstance(resource, lambda_.CfnFunction)
+    if key:
+        resource.kms_key_arn = key.key_arn
 
 
 def _cors(config: Config) -> lambda_.FunctionUrlCorsOptions | None:

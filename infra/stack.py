@@ -68,22 +68,15 @@ class AgentStack(cdk.Stack):
         )
         for name, text in tags.items():
             cdk.Tags.of(self).add(name, text)
-        if config.model_id == default_model(None):
-            config = replace(config, model_id=default_model(self._known_region))
+        config = self._with_model(config)
         self._look_ahead(config, today or datetime.now(UTC).date())
         needs = declared(offered_modules(config.tools, own), SETTINGS).values()
         sessions = SessionTable(self, "Sessions", config)
-        bundle, environment = function_bundle(config, own=own), _environment(config, sessions, needs)
+        bundle, variables = function_bundle(config, own=own), _environment(config, sessions, needs)
         if self.bundling_required:
-            check_loading(bundle, _plain(environment), name=config.name, region=self._known_region or SOME_REGION)
-        agent = AgentFunction(
-            self,
-            "Agent",
-            config,
-            code=function_code(self, bundle),
-            environment=environment,
-            key=sessions.key,
-        )
+            check_loading(bundle, _plain(variables), name=config.name, region=self._known_region or SOME_REGION)
+        code = function_code(self, bundle)
+        agent = AgentFunction(self, "Agent", config, code=code, environment=variables, key=sessions.key)
         sessions.grant(agent.role)
         wildcards = {**self._grant_model(config, agent.role), **self._grant_tools(needs, agent.role)}
         make = AgentRestApi if config.api == "rest" else AgentApi
@@ -92,7 +85,6 @@ class AgentStack(cdk.Stack):
         self.config, self.function, self.role, self.target = config, agent.function, agent.role, agent.target
         self.api, self.table, self.key, self.failures = api.api, sessions.table, sessions.key, agent.failures
         alarms = self._watch(config, sessions, agent, api)
-        self.alarms, self.topic = alarms.alarms, alarms.topic
         if config.test_events != "off":
             ConsoleEvents(self, "TestEvents", agent.function)
         add_outputs(self, config, sessions, agent, api)
@@ -107,6 +99,11 @@ class AgentStack(cdk.Stack):
             wildcards=wildcards,
             rest=api if isinstance(api, AgentRestApi) else None,
         )
+
+    def _with_model(self, config: Config) -> Config:
+        """The choices with the default model of this region, where no other was chosen."""
+        is_default = config.model_id == default_model(None)
+        return replace(config, model_id=default_model(self._known_region)) if is_default else config
 
     @property
     def _known_region(self) -> str | None:
@@ -155,6 +152,7 @@ class AgentStack(cdk.Stack):
     ) -> Alarms:
         metrics = AgentMetrics(config)
         alarms = Alarms(self, "Alarms", config, agent, api, metrics)
+        self.alarms, self.topic = alarms.alarms, alarms.topic
         Dashboard(self, "Dashboard", config, metrics, alarms=alarms.alarms, table=sessions.table, group=agent.logs)
         SavedQueries(self, "Queries", config, agent.logs)
         return alarms

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import boto3
 from moto import mock_aws
@@ -27,6 +27,9 @@ from local.problem import ProblemError
 from local.runtime_api import RuntimeApi
 from local.session_table import SessionTable
 from local.settings import Start, start_from
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
 
 _TABLE = "sessions"
 
@@ -109,15 +112,7 @@ def local_stack(
         environment["AWS_LAMBDA_RUNTIME_API"] = runtime.address
         closing.enter_context(process_environment({**environment, **start.given}))
         closing.enter_context(mock_aws(config=_moto_config(choices.aws)))
-        region = environment["AWS_DEFAULT_REGION"]
-        client = _session().client(
-            "dynamodb",
-            region_name=region,
-            endpoint_url=f"https://dynamodb.{region}.amazonaws.com",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
-        sessions = SessionTable(client, _TABLE)
+        sessions = SessionTable(_client(environment["AWS_DEFAULT_REGION"]), _TABLE)
         if choices.keep:
             sessions.load(choices.keep)
         function = LocalFunction(
@@ -137,6 +132,16 @@ def local_stack(
             server.requests if server else (),
             start.config,
         )
+
+
+def _client(region: str) -> "DynamoDBClient":
+    return _session().client(
+        "dynamodb",
+        region_name=region,
+        endpoint_url=f"https://dynamodb.{region}.amazonaws.com",
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+    )
 
 
 @functools.cache
