@@ -186,6 +186,8 @@ class _Reader(msgspec.Struct, frozen=True):
 
     def names(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         text = self.environment.get(name)
+        if not default and text and text.strip() and not listed(text):  # APPROVERS="," would let everybody decide
+            raise _wrong(name, text, "names with commas between them")
         return default if text is None else listed(text)
 
 

@@ -128,6 +128,7 @@ def test_a_setting_is_read_as_its_type(name: str, text: str, value: Any) -> None
         ("MAX_PARALLEL_TOOLS", "0", "a whole number from 1 to"),
         ("SESSION_TTL_DAYS", "0", "a whole number from 1 to"),
         ("HTTP_TIMEOUT_SECONDS", "-5", "a number from"),
+        ("APPROVERS", ",", "names with commas between them"),
         ("CALLER_IDENTITY", "user", "session or role"),
         ("CALLER_IDENTITY", "User", "session or role"),
         ("STREAMING", "yes", "false or true"),
