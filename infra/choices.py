@@ -30,8 +30,16 @@ class ConfigErrors(ConfigError):
     """Several at once, each a sentence on a line of its own."""
 
     def __init__(self, errors: Sequence[ConfigError]) -> None:
-        ValueError.__init__(self, ".\n".join(map(str, errors)))
+        ValueError.__init__(self, "\n".join(map(str, errors)))
         self.key = errors[0].key
+
+
+class UnreadableError(ConfigError):
+    """The file of the choices can't be read, or holds none."""
+
+    def __init__(self, name: str, reason: object) -> None:
+        ValueError.__init__(self, f"{name} can't be read: {reason}")
+        self.key = name
 
 
 @dataclass(frozen=True)

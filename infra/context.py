@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from infra.checks import problems
-from infra.choices import ConfigError, ConfigErrors, Rule
+from infra.choices import ConfigError, ConfigErrors, Rule, UnreadableError
 from infra.config import Config
 from infra.default_model import default_model
 
@@ -21,9 +21,9 @@ def choices(
 
     `given` holds values by their keys, or texts as `-c` gives them; `environment` among them names one of `environments` in
     cdk.json, whose stack is called after it. Needs no CDK, so the local commands read the function's environment by it. Raises
-    ConfigError as from_context does, and for an environment that there isn't.
+    ConfigError as from_context does, for a file that is no JSON, and for an environment that there isn't.
     """
-    common = dict(json.loads(cdk_json.read_text(encoding="utf-8")).get("context", {}))
+    common = _context(cdk_json)
     # The CDK hands on what stands in the file, which is not to go over the environment's.
     over = {key: value for key, value in (given or {}).items() if key not in common or common[key] != value}
     environments, asked = common.pop("environments", {}), over.pop("environment", "")
@@ -42,6 +42,17 @@ def choices(
         )
     name = over.get("name", common.get("name", Config.name))
     return from_context({**common, **own, **over, "name": f"{name}-{asked}"}, region)
+
+
+def _context(cdk_json: Path) -> dict[str, object]:
+    try:
+        read = json.loads(cdk_json.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadableError(cdk_json.name, error) from error
+    context = read.get("context", {}) if isinstance(read, dict) else None
+    if not isinstance(context, dict):
+        raise UnreadableError(cdk_json.name, "it must be an object, and so must its context")
+    return dict(context)
 
 
 def from_context(context: Mapping[str, object], region: str | None = None) -> Config:
@@ -71,7 +82,8 @@ def from_context(context: Mapping[str, object], region: str | None = None) -> Co
     return config
 
 
-def config_sentences(error: ConfigError) -> str:
-    """What a person is told of wrong choices: a line each."""
-    lines = [f"cdk.json or -c: {line}" for line in str(error).splitlines()]
+def config_sentences(error: ConfigError, option: str = "-c") -> str:
+    """What a person is told of wrong choices, which cdk.json or the option gave: a line each."""
+    source = "" if isinstance(error, UnreadableError) else f"cdk.json or {option}: "
+    lines = [f"{source}{line}" for line in str(error).splitlines()]
     return "\n".join(line if line.endswith((".", "?")) else f"{line}." for line in lines)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from infra.choices import ConfigError
 from infra.config import SETTINGS, Config
-from infra.context import CDK_JSON, choices
+from infra.context import CDK_JSON, choices, config_sentences
 from infra.declared import Declared, DeclaredError, declared
 from local.problem import ProblemError
 
@@ -81,9 +81,7 @@ def start_from(
     try:
         config = choices(chosen, region, cdk_json=cdk_json)
     except ConfigError as error:
-        raise ProblemError(f"cdk.json or --set: {error}{'' if str(error).endswith('?') else '.'}") from error
-    except (OSError, ValueError) as error:
-        raise ProblemError(f"{cdk_json.name} can't be read: {error}.") from error
+        raise ProblemError(config_sentences(error, "--set")) from error
     return Start(config, given, {module: each.environment for module, each in own.items()})
 
 

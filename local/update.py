@@ -67,11 +67,16 @@ def _identity(git: Git) -> tuple[str, ...]:
 def main(arguments: list[str]) -> int:
     """0, or 1 with the reason on stderr."""
     parser = argparse.ArgumentParser(prog="make update", description=__doc__)
-    parser.add_argument("version", help="a tag, branch or commit of the engine")
+    parser.add_argument("version", nargs="?", help="a tag, branch or commit of the engine")
     parser.add_argument(
         "--source", default="", help="a remote or address (default: upstream, where it is a remote, else origin)"
     )
     given = parser.parse_args(arguments)
+    if not given.version:
+        print(
+            "update: VERSION says what to merge, such as `make update VERSION=main`: a tag or branch", file=sys.stderr
+        )
+        return 1
     try:
         source = given.source or ("upstream" if Git(ROOT).run("remote", "get-url", "upstream")[0] else "origin")
         print(f"Merged {update(given.version, source)}. CHANGELOG.md tells what changed; then: make setup test")

@@ -13,7 +13,7 @@ import pytest
 
 from infra.choices import ConfigError
 from infra.config import Config, print_table
-from infra.context import CDK_JSON, choices, from_context
+from infra.context import CDK_JSON, choices, config_sentences, from_context
 from infra.feature_flags import FEATURE_FLAGS
 from tests.infra.synthesis import context
 
@@ -235,7 +235,17 @@ def test_all_mistakes_are_told_at_once_each_on_its_line_and_none_twice() -> None
         from_context(wrong, "eu-west-1")
     keys = [line.split(" is ")[0] for line in str(caught.value).splitlines()]
     assert keys == ["max_step", "max_tokens", "tools", "temperature", "auth", "model_id", "kms_key"]
-    assert "did you mean max_steps?" in str(caught.value)
+    assert "did you mean max_steps?\n" in str(caught.value)
+
+
+def test_a_cdk_json_that_is_none_is_told_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "cdk.json"
+    path.write_text('{"context": {"max_steps": 3,}}')
+    with pytest.raises(ConfigError) as caught:
+        choices(cdk_json=path)
+    told = config_sentences(caught.value)
+    assert told.startswith("cdk.json can't be read: ")
+    assert told.endswith("(char 28).")
 
 
 @pytest.mark.parametrize(

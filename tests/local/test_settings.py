@@ -113,7 +113,16 @@ def test_a_variable_that_a_tool_reads_is_known(cdk_json: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("{", r"cdk\.json can't be read"), ('{"context": {"max_stepz": 1}}', "max_stepz is 1, but must be left out")],
+    [
+        ("{", r"^cdk\.json can't be read: .* line 1 column 2 \(char 1\)\.$"),
+        ('{"context": []}', r"^cdk\.json can't be read: it must be an object, and so must its context\.$"),
+        ("[]", "it must be an object"),
+        ('{"context": {"max_stepz": 1}}', "max_stepz is 1, but must be left out"),
+        (
+            '{"context": {"max_stepz": 1, "xyz": 2}}',
+            r"did you mean max_steps\?\ncdk\.json or --set: xyz is 2, .* lists those there are\.$",
+        ),
+    ],
 )
 def test_a_wrong_cdk_json_is_told_in_a_sentence(cdk_json: Path, text: str, told: str) -> None:
     cdk_json.write_text(text)

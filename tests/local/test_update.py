@@ -10,7 +10,7 @@ import pytest
 from local.git import USERS
 from local.new import make_new
 from local.problem import ProblemError
-from local.update import update
+from local.update import main, update
 
 ROOT = Path(__file__).parents[2]
 
@@ -160,6 +160,11 @@ def clones(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
     yield folders
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)  # git may tidy up behind the merge
+
+
+def test_without_a_version_it_is_said_how_to_name_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 1
+    assert capsys.readouterr().err.startswith("update: VERSION says what to merge, such as `make update VERSION=")
 
 
 @pytest.mark.slow
