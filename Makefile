@@ -56,8 +56,8 @@ chat: $(LOCAL)  ## talk to the function in the terminal (ARGS="--keep --set max_
 serve: $(LOCAL)  ## the function behind HTTP on port 8000 (PORT=8000, ARGS="--keep")
 	@$(PY) -m local serve $(if $(PORT),--port $(PORT)) $(ARGS)
 
-test: $(DEV)  ## run all tests; FAST=1 leaves out the slow ones
-	@$(PY) -m pytest -q -n auto --dist loadfile $(if $(FAST),-m "not slow")
+test: $(DEV)  ## run all tests; FAST=1 leaves out the slow ones (ARGS=tests/my_agent runs yours alone)
+	@$(PY) -m pytest -q $(if $(ARGS),$(ARGS),-n auto --dist loadfile) $(if $(FAST),-m "not slow")
 
 test-foreign: $(FOREIGN)  ## run the tests with the real LangChain and LlamaIndex, in .venv-foreign
 	@.venv-foreign/bin/python -m pytest -q -m foreign tests/foreign

@@ -18,7 +18,7 @@ NEXT = """This is your agent now. Look at what was changed with `git status`, th
   git add -A && git commit -m "My agent"
   make demo     # asks the event of events/
   make chat     # edit lambda/my_agent/system_prompt.md and tools/offices.py meanwhile: they are loaded again
-  make test     # yours are in tests/my_agent/
+  make test ARGS=tests/my_agent   # your tests; without ARGS the engine's, too
   make synth    # what `make deploy` would deploy"""
 # A link's target or an image's source that is no address, no anchor and no absolute path.
 _LINK = re.compile(r"(\]\(|\b(?:href|src|srcset)=\")(?![a-z]+:|#|/)([^)\"\s]+)")

@@ -1,4 +1,4 @@
-"""What the README shows of commands is what they print, tokens and all, with the tool that it shows and in a copy of the tree."""
+"""What README.md and docs/reference.md show of commands is what they print, tokens and all, in a copy of the tree."""
 
 import re
 import shlex
@@ -9,21 +9,35 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import IS_NEW, README, ROOT
+from local.new import STARTER
+from tests.documents import IS_NEW, PAGES, README, ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(IS_NEW, reason="the sample agent is gone")]
-_SHOWN = re.findall(r"```console\n\$ \.venv/bin/python (-m local [^\n]*)\n(.*?)```", README, re.DOTALL)
+_SHOWS = re.compile(r"```console\n\$ \.venv/bin/python (-m local [^\n]*)\n(.*?)```", re.DOTALL)
+_SHOWN = [shown for text in (README, PAGES["reference"]) for shown in _SHOWS.findall(text)]
 _TOOL = re.search(r"Write `(lambda/my_agent/tools/offices\.py)`:\n\n```python\n(.*?)```", README, re.DOTALL)
 
 
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tree as a reader of the README has it: cloned, and with the tool written."""
-    root = tmp_path_factory.mktemp("clone")
+def copied(root: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__", "node_modules")
     for name in ("lambda", "local", "infra", "events"):
         shutil.copytree(ROOT / name, root / name, ignore=ignored)
     shutil.copy(ROOT / "cdk.json", root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tree as it is cloned, with the sample agent."""
+    return copied(tmp_path_factory.mktemp("clone"))
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tree as a reader has it behind `make new`, with the tool of the README written."""
+    root = copied(tmp_path_factory.mktemp("own"))
+    shutil.rmtree(root / "lambda" / "my_agent")
+    shutil.copytree(STARTER / "lambda" / "my_agent", root / "lambda" / "my_agent")
     assert _TOOL
     (root / _TOOL[1]).write_text(_TOOL[2], encoding="utf-8")
     return root
@@ -35,7 +49,8 @@ def same(text: str) -> str:
 
 
 @pytest.mark.parametrize(("command", "shown"), _SHOWN, ids=[command for command, _ in _SHOWN])
-def test_a_command_prints_what_is_shown(copy: Path, command: str, shown: str) -> None:
+def test_a_command_prints_what_is_shown(clone: Path, own: Path, command: str, shown: str) -> None:
+    copy = own if "office" in command else clone
     done = subprocess.run(
         [sys.executable, *shlex.split(command)], cwd=copy, capture_output=True, text=True, timeout=120, check=True
     )
@@ -44,4 +59,4 @@ def test_a_command_prints_what_is_shown(copy: Path, command: str, shown: str) ->
 
 
 def test_the_readme_shows_commands() -> None:
-    assert len(_SHOWN) >= 2
+    assert len(_SHOWN) >= 4
