@@ -65,6 +65,9 @@ def main(arguments: list[str]) -> int:
     try:
         if arguments and arguments[0] in REACHING_AWS:
             look_around(arguments)
+        elif arguments and arguments[0] == "bootstrap" and not any(each.startswith("aws://") for each in arguments):
+            # What it sets up is then the account and region of the credentials.
+            caller(session_of(profile_of(arguments)))
         elif arguments and arguments[0] == "synth":
             # The app checks them too, but starts Node.js twice before.
             choices(chosen(arguments), region_of(os.environ))

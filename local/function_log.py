@@ -14,6 +14,10 @@ _RECORD_FIELDS = logging.makeLogRecord({}).__dict__.keys() | {"message", "asctim
 # What a line about a failure needs not say again: its own place and the answer tell it.
 _KNOWN = ("request_id", "gen_ai.operation.name", "gen_ai.tool.call.id", "session_id", "status", "milliseconds")
 
+_PACKAGE = (
+    "If {} is a package: name it in an .in beside the module (orders.py: orders.in), then `make lock` and `make setup`."
+)
+
 
 class FunctionLog(logging.Filter):
     """Takes the records of the function's logger, from `attach` to `detach`; its own handlers get none of them.
@@ -54,6 +58,8 @@ class FunctionLog(logging.Filter):
         trace = "".join(traceback.format_exception(cause)) if cause else ""
         if own_places(trace, self._root) != trace:  # where no place is one's own, the sentence of the log says more
             print(self._own(trace), file=sys.stderr)
+            if isinstance(cause, ModuleNotFoundError):
+                print(_PACKAGE.format(cause.name), file=sys.stderr)
             self._told = {self._text(record) for record in held if _is_failure(record)}
         for record in held:
             self._show(record)

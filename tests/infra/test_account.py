@@ -138,7 +138,7 @@ def test_options_are_read_in_every_form_that_the_cdk_takes() -> None:
     assert profile_of(["diff", "-c", "name=mine"]) is None
 
 
-@pytest.mark.parametrize("command", ["deploy", "diff", "destroy"])
+@pytest.mark.parametrize("command", ["bootstrap", "deploy", "diff", "destroy"])
 def test_nothing_is_begun_without_a_region(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

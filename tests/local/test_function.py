@@ -154,7 +154,8 @@ def lambda_handler(event, context):
         ("def x(:", r"  File \".*/tool.py\", line 1\n    def x\(:\n *\^\nSyntaxError: .*\n"),
         (
             "import orders",
-            r"  File \".*/tool.py\", line 1, in <module>\n    import orders\nModuleNotFoundError: .*'orders'\n",
+            r"  File \".*/tool.py\", line 1, in <module>\n    import orders\nModuleNotFoundError: .*'orders'\n"
+            r"If orders is a package: name it in an \.in .*\n",
         ),
     ],
 )
