@@ -81,7 +81,7 @@ _SCHEMAS = {
             "steps": _COUNT,
             "model_id": _TEXT,
             **_TURN,
-            "saved": {"const": False, "description": "there where the answer could not be stored"},
+            "saved": {"type": "boolean", "description": "there, and false, where the answer could not be stored"},
         },
         optional=("approvals", "saved"),
     ),
