@@ -78,7 +78,13 @@ def main(arguments: list[str]) -> int:
     except ConfigError as error:
         print(config_sentences(error), file=sys.stderr)
         return 1
-    return subprocess.run([*command, *arguments], cwd=ROOT, env=cdk_environment(), check=False).returncode
+    # A template has some thousand lines, which nobody reads in a terminal.
+    is_synth = arguments[:1] == ["synth"] and not {"-q", "--quiet"} & {*arguments}
+    quiet = ["--quiet"] if is_synth else []
+    code = subprocess.run([*command, *arguments, *quiet], cwd=ROOT, env=cdk_environment(), check=False).returncode
+    if quiet and not code:
+        print("The template is in cdk.out.", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":
