@@ -75,7 +75,7 @@ OFFERED = {
 RESULTS = st.tuples(
     st.sampled_from(["success", "success", "error"]),
     st.one_of(
-        st.builds(lambda text: {"text": text or "-"}, TEXTS),
+        st.builds(lambda text: {"text": text if text.strip() else "-"}, TEXTS),
         st.builds(lambda number: {"json": {"result": number}}, st.floats(allow_nan=False, allow_infinity=False)),
         st.builds(lambda number: {"text": str(number)}, st.floats()),
         st.builds(lambda value: {"json": value}, st.dictionaries(st.text(), st.integers(-99, 99), max_size=2)),

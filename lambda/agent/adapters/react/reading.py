@@ -127,7 +127,7 @@ def _parts(text: str) -> list[_Part]:
 
 def _answered(text: str, *, is_whole: bool) -> Reading:
     answer = text.strip()
-    answer = answer.removesuffix("**") if answer.count("**") % 2 else answer  # **Final Answer: 42**
+    answer = answer.removesuffix("**").rstrip() if answer.count("**") % 2 else answer  # **Final Answer: 42**
     return Reading(answer=answer, problem="" if answer else "no_answer", is_whole=is_whole)
 
 

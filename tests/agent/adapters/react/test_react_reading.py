@@ -122,6 +122,7 @@ def test_an_unknown_tool_is_handed_on_so_that_the_model_is_told_which_there_are(
         "thought: t\nfinal answer: 42",
         "**Final Answer:** 42",
         "**Final Answer: 42**",
+        "**Final Answer: 42\n**",
         "思考：t\n最終回答：42",
         "Thought: I now know the final answer. Final Answer: 42",
         "思考: わかった。最終回答: 42",
