@@ -6,6 +6,7 @@ Imports the core, which is no package: `local.function.importable` makes it one 
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 from agent.adapters.dynamodb.index import DynamoDBIndex
@@ -36,6 +37,7 @@ class Backend(Protocol):
         """A direct invocation: its result and whether it succeeded; of an answer that streams the chunks as they come."""
         ...
 
+    @property
     def table(self) -> "Table":
         """Its session table."""
         ...
@@ -100,6 +102,7 @@ class Served:
     def invoke(self, event: Any, on_chunk: Callable[[bytes], object]) -> tuple[Any, bool]:
         return self._stack.invoke(event, on_chunk)
 
+    @cached_property  # its connections are kept from one request of the page to the next
     def table(self) -> Table:
         return Table(self._environment)
 
@@ -150,6 +153,7 @@ class Deployed:
         whole = b"".join(came)
         return (json.loads(whole) if whole[:1] == b"{" else whole.decode()), True
 
+    @cached_property  # its connections are kept from one request of the page to the next
     def table(self) -> Table:
         return Table(self._environment)
 

@@ -80,7 +80,7 @@ class Site:
         routes: dict[str, Callable[[], HttpResponse]] = {
             "GET about": lambda: _json(self._backend.about()),
             "GET sessions": lambda: _json({"sessions": sessions_view(self._backend.turns())}),
-            "GET approvals": lambda: _json({"approvals": self._backend.table().waiting()}),
+            "GET approvals": lambda: _json({"approvals": self._backend.table.waiting()}),
             "POST chat": lambda: self._streamed(request.body, "question", "session_id", "request_id"),
             "POST approvals": lambda: self._streamed(request.body, "session_id", "approvals", "caller"),
         }
@@ -92,15 +92,15 @@ class Site:
         if path.startswith("sessions/") and request.method == "GET":
             return _json(self._session(session_id, key))
         if path.startswith("sessions/") and request.method == "DELETE":
-            self._backend.table().forget(key)
+            self._backend.table.forget(key)
             return HttpResponse(204, _HEADERS, b"")
         return _refusal(404, "not_found", "There is nothing here.")
 
     def _session(self, session_id: str, key: str) -> dict[str, Any]:
-        turns, sent = self._backend.table().read(key), self._backend.requests(session_id)
+        turns, sent = self._backend.table.read(key), self._backend.requests(session_id)
         views = [{**turn_view(turn), "requests": sent.get(turn.turn)} for turn in turns]
         waiting = [
-            entry for entry in self._backend.table().waiting() if key_of(entry["session_id"], entry["caller"]) == key
+            entry for entry in self._backend.table.waiting() if key_of(entry["session_id"], entry["caller"]) == key
         ]
         if views and waiting:
             views[-1]["approvals"] = waiting

@@ -52,6 +52,7 @@ class FakeBackend:
         on_chunk(b"rest")
         return None, True
 
+    @property
     def table(self) -> Any:
         return self.kept
 
